@@ -80,7 +80,7 @@ async fn check_in_alone(tenant: &Arc<Tenant>, scan: &Scan, alone: RunAlone) -> R
     let lost_loan = facts.lost_loan();
     let decision = decide::decide(facts, &scan.command, &settings, scan.now, scan.record_id)?;
     if let Some(loan) = lost_loan {
-        let caller = Caller { user_id: Some(scan.command.by), ..Caller::default() };
+        let caller = Caller { user_id: Some(scan.command.by), profile: tenant.profile, ..Caller::default() };
         let service_point = Some(scan.command.service_point);
         let found = FoundBy { cause: Cause::Returned, caller: &caller, service_point, now: scan.now };
         reversal::reverse(&mut tx, tenant, loan, &found, &settings).await?;

@@ -86,7 +86,7 @@ async fn renew_in_transaction(
     let (mut tx, facts, settings) = facts::gather(tenant, command, actor.now).await?;
     let renewed = decide::decide(&facts, command, actor, &settings)?;
     if let Some(loan) = facts.loan.as_ref().filter(|loan| may_have_fees(&loan.item_status())) {
-        let caller = Caller { user_id: actor.by, ..Caller::default() };
+        let caller = Caller { user_id: actor.by, profile: tenant.profile, ..Caller::default() };
         let service_point = command.service_point_id.as_deref().and_then(|id| Uuid::parse_str(id).ok());
         let found = FoundBy { cause: Cause::Renewed, caller: &caller, service_point, now: actor.now };
         reversal::reverse(&mut tx, tenant, loan.id, &found, &settings).await?;

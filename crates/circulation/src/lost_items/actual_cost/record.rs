@@ -1,7 +1,7 @@
 //! The actual cost record of a lost item: a snapshot of patron, item and instance for the staff who determine the cost.
 
 use crate::desk::ItemAtDesk;
-use crate::lost_items::charge::{ChargingFacts, LostLoan};
+use crate::lost_items::charge::{ActualCost, ChargingFacts, LostLoan};
 use crate::lost_items::policy_of;
 use crate::settings::CirculationSettings;
 use carrel_records::time;
@@ -17,7 +17,7 @@ pub fn identifier_types(item: &ItemAtDesk) -> Vec<Uuid> {
 /// An open record.
 pub fn document(
     loan: &LostLoan,
-    fee_type: &(Uuid, String),
+    cost: &ActualCost,
     owner: &(Uuid, String),
     facts: &ChargingFacts,
     settings: &CirculationSettings,
@@ -33,8 +33,15 @@ pub fn document(
     record.insert("loan".into(), json!({"id": loan.id}));
     record.insert("item".into(), item(loan.item, facts, settings));
     record.insert("instance".into(), instance(loan.item, facts));
-    let fee = json!({"ownerId": owner.0, "owner": owner.1, "typeId": fee_type.0, "type": fee_type.1});
-    record.insert("feeFine".into(), fee);
+    let (type_id, type_name) =
+        cost.fee_type.as_ref().map_or((None, None), |(id, name)| (Some(id), Some(name)));
+    let fee = present([
+        ("ownerId", json!(owner.0)),
+        ("owner", json!(owner.1)),
+        ("typeId", json!(type_id)),
+        ("type", json!(type_name)),
+    ]);
+    record.insert("feeFine".into(), fee.into());
     record
 }
 

@@ -97,7 +97,7 @@ async fn bill(tenant: &Arc<Tenant>, id: Uuid, now: Timestamp) -> Result<bool, Fa
     let mut pipeline = Pipeline::new();
     let steps = charge::find_facts(&mut pipeline, item);
     let results = tx.send(pipeline).await?;
-    let facts = charge::read_facts(&results, &steps, item, &settings);
+    let facts = charge::read_facts(&results, &steps, item, &settings, tenant.profile);
     let policy = policy_of(&loan.document, &settings);
     let charges =
         match charge::decide(&policy, Loss::AgedToLost, &facts, |name| settings.fees.automatic_type(name)) {

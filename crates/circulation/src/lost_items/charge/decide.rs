@@ -11,10 +11,16 @@ use uuid::Uuid;
 pub struct Charging {
     /// Id and name of the type, and the amount.
     pub fees: Vec<((Uuid, String), Money)>,
-    /// The type of the fee whose amount staff determine.
-    pub actual_cost: Option<(Uuid, String)>,
+    pub actual_cost: Option<ActualCost>,
     /// Id and name.
     pub owner: (Uuid, String),
+}
+
+/// A fee whose amount staff determine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActualCost {
+    /// Id and name of the type; `None` if there is no automatic one and records are not checked.
+    pub fee_type: Option<(Uuid, String)>,
 }
 
 /// Why a loss cannot be charged.
@@ -41,7 +47,11 @@ pub fn decide(
     let type_of = |name: &'static str| type_named(name).ok_or(Unchargeable::NoType(name));
     let mut charging = Charging { fees: Vec::new(), actual_cost: None, owner };
     if policy.has_actual_cost {
-        charging.actual_cost = Some(type_of(ACTUAL_COST_FEE)?);
+        let fee_type = match type_of(ACTUAL_COST_FEE) {
+            Err(_) if facts.unchecked_records => None,
+            fee_type => Some(fee_type?),
+        };
+        charging.actual_cost = Some(ActualCost { fee_type });
     }
     for (name, amount) in [(LOST_ITEM_FEE, policy.set_cost), (PROCESSING_FEE, policy.processing_fee(loss))] {
         if let Some(amount) = amount {
@@ -87,6 +97,16 @@ mod tests {
         let charging =
             decide(&policy, Loss::AgedToLost, &facts(), named).expect("an owner").expect("a record");
         assert!(charging.actual_cost.is_some() && charging.fees.is_empty());
+    }
+
+    #[test]
+    fn an_actual_cost_without_type_is_stored_only_where_records_are_not_checked() {
+        let policy = policy(json!({"chargeType": "actualCost", "amount": 10}));
+        let without_type = |facts: &ChargingFacts| decide(&policy, Loss::AgedToLost, facts, |_| None);
+        assert_eq!(without_type(&facts()), Err(Unchargeable::NoType(ACTUAL_COST_FEE)));
+        let charging = without_type(&ChargingFacts { unchecked_records: true, ..facts() });
+        let charging = charging.expect("an owner").expect("a record");
+        assert_eq!(charging.actual_cost, Some(ActualCost { fee_type: None }));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 mod decide;
 
-pub use decide::{Charging, Unchargeable, decide};
+pub use decide::{ActualCost, Charging, Unchargeable, decide};
 
 use super::actual_cost::record;
 use crate::desk::{ItemAtDesk, Patron};
@@ -18,7 +18,7 @@ use carrel_loan_rules::lost_item_policy::Loss;
 use carrel_platform::database::Results;
 use carrel_platform::http::Caller;
 use carrel_platform::record_store::write;
-use carrel_platform::{Pipeline, Tenant};
+use carrel_platform::{Pipeline, Tenant, TenantProfile};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -34,6 +34,8 @@ pub struct ChargingFacts {
     pub owner: Option<(Uuid, String)>,
     /// Names of the types of the instance's identifiers.
     pub identifier_types: HashMap<Uuid, String>,
+    /// Actual cost records may lack required properties.
+    pub unchecked_records: bool,
 }
 
 /// The statements that read [`ChargingFacts`].
@@ -62,6 +64,7 @@ pub fn read_facts(
     steps: &Steps,
     item: &ItemAtDesk,
     settings: &CirculationSettings,
+    profile: TenantProfile,
 ) -> ChargingFacts {
     let of_holdings = || {
         let location: Option<String> = results.first(steps.holdings)?.get("location");
@@ -74,6 +77,7 @@ pub fn read_facts(
         permanent_location,
         owner: location.and_then(|location| settings.fees.owner_at(location.primary_service_point?)),
         identifier_types: names.iter().map(|row| (row.get("id"), row.get("name"))).collect(),
+        unchecked_records: profile.unchecked_records,
     }
 }
 
@@ -106,8 +110,8 @@ pub fn apply(
     by: &Charger,
     settings: &CirculationSettings,
 ) -> Result<Vec<Charged>, Failure> {
-    if let Some(fee_type) = &charging.actual_cost {
-        let document = record::document(loan, fee_type, &charging.owner, facts, settings);
+    if let Some(actual_cost) = &charging.actual_cost {
+        let document = record::document(loan, actual_cost, &charging.owner, facts, settings);
         let ready = write::complete_new(&ACTUAL_COST_RECORD, document, by.caller, by.now)?;
         write::insert(pipeline, tenant, &ACTUAL_COST_RECORD, &ready, by.now);
     }

@@ -38,7 +38,7 @@ async fn declare_lost(call: &Call, request: &DeclareLostRequest) -> Result<(), F
     let charging = charge::find_facts(&mut pipeline, item);
     let reversal = reversal::find_facts(&mut pipeline, loan.id, call.caller.user_id);
     let results = tx.send(pipeline).await?;
-    let charging = charge::read_facts(&results, &charging, item, &settings);
+    let charging = charge::read_facts(&results, &charging, item, &settings, tenant.profile);
     let reversal = reversal::read_facts(&results, &reversal);
     let policy = policy_of(&loan.document, &settings);
     let charges =
