@@ -2,9 +2,10 @@
 //!
 //! Routes: `/patron-action-session-storage/expired-session-patron-ids`; the sessions themselves are plain records.
 
-use carrel_platform::{Answer, Bind, Call, Router, stand_in};
+use carrel_platform::{Answer, Bind, Call, Router, Tenant, stand_in};
 use carrel_records::{Failure, Refusal, time};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("GET", "/patron-action-session-storage/expired-session-patron-ids", expired);
@@ -22,6 +23,18 @@ pub fn connect(router: &mut Router) {
 
 /// The kind of the stored documents by which a test suite marks sessions as expired.
 const EXPIRED_SESSION: &str = "expired session";
+
+/// Patrons and actions whose sessions a test suite has marked as expired; none in a tenant without stand-ins.
+pub async fn marked_as_expired(tenant: &Tenant) -> Result<Vec<(Uuid, String)>, Failure> {
+    if !tenant.profile.stand_ins {
+        return Ok(Vec::new());
+    }
+    let session = |marked: &Value| {
+        let patron = Uuid::parse_str(marked["patronId"].as_str()?).ok()?;
+        Some((patron, marked["actionType"].as_str()?.to_owned()))
+    };
+    Ok(stand_in::kept(tenant, EXPIRED_SESSION).await?.iter().filter_map(session).collect())
+}
 
 /// Patrons whose last action of a kind was before a moment, the oldest first.
 async fn expired(call: Call) -> Result<Answer, Failure> {

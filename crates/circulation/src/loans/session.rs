@@ -4,6 +4,7 @@
 //! for sessions that were not ended; the job `patron-session-expiration` does the latter every three minutes. Deletes
 //! actions.
 
+use crate::patron_action_sessions::marked_as_expired;
 use crate::patron_notices::{self, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_platform::jobs::Job;
@@ -199,6 +200,9 @@ pub async fn expire(tenant: &Arc<Tenant>, now: Timestamp) -> Result<usize, Failu
         .filter_map(|row| Some((row.get("patron_id"), row.get::<_, Option<String>>("action")?)))
         .collect();
     let mut ended = 0;
+    for page in marked_as_expired(tenant).await?.chunks(PAGE) {
+        ended += end(tenant, Sessions::InactiveSince(Timestamp::MAX, page.to_vec()), now).await?;
+    }
     for page in sessions.chunks(PAGE) {
         ended += end(tenant, Sessions::InactiveSince(inactive_since, page.to_vec()), now).await?;
     }

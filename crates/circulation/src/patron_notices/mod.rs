@@ -31,7 +31,7 @@ use carrel_fees_fines::patron_notified::PatronNotified;
 use carrel_platform::jobs::{self, Job};
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::transaction_listeners::Outcome;
-use carrel_platform::{Changes, Pipeline, Router, Tenant, TransactionListeners};
+use carrel_platform::{Changes, Pipeline, Router, Tenant, TenantProfile, TransactionListeners};
 use carrel_records::Failure;
 use deliver::Count;
 use facts::{Records, Wanted};
@@ -174,7 +174,7 @@ async fn process_batch(tenant: &Arc<Tenant>, when_busy: WhenBusy) -> Result<Opti
     let plan = immediate::plan(&causes, &known, &mut || Uuid::new_v7(uuid_time(now)));
     let mut pipeline = Pipeline::new();
     let count = deliver::write(&mut pipeline, &plan.notices, &plan.unsent, &people, now);
-    write_schedule(&mut pipeline, &plan);
+    write_schedule(&mut pipeline, &plan, tenant.profile);
     pipeline.add("DELETE FROM notice_event WHERE id = ANY ($1::uuid[])", vec![ids.into()]);
     let more = results.rows(rows).len() as i64 >= BATCH;
     tx.send_and_commit(pipeline).await?;
@@ -248,7 +248,7 @@ fn users_of(records: &Records) -> Vec<Uuid> {
     loans.chain(records.requests.values().flat_map(of_request)).chain(of_fees).flatten().collect()
 }
 
-fn write_schedule(pipeline: &mut Pipeline, plan: &Plan) {
+fn write_schedule(pipeline: &mut Pipeline, plan: &Plan, profile: TenantProfile) {
     for replanned in &plan.replanned {
         match replanned {
             Replanned::Loan(loan, event) => pipeline.add(
@@ -271,7 +271,7 @@ fn write_schedule(pipeline: &mut Pipeline, plan: &Plan) {
         }
     }
     for notice in stored {
-        scheduled::insert(pipeline, notice);
+        scheduled::insert(pipeline, notice, profile);
     }
 }
 

@@ -15,7 +15,7 @@ use super::{LOCK, context, send_emails, users_of};
 use crate::records::notices::SCHEDULED_NOTICE;
 use crate::settings::CirculationSettings;
 use carrel_platform::jobs::{Job, Run, Running};
-use carrel_platform::{Answer, Bind, Json, Pipeline, Router, RowChange, Tenant};
+use carrel_platform::{Answer, Bind, Json, Pipeline, Router, RowChange, Tenant, TenantProfile};
 use carrel_records::{Failure, time};
 use decide::{Next, Outcome, Verdict, decide};
 use jiff::Timestamp;
@@ -317,8 +317,11 @@ impl CirculationSettings {
 }
 
 /// Stores a notice that is sent later.
-pub fn insert(pipeline: &mut Pipeline, notice: &ScheduledNotice) {
-    let document = notice.document();
+pub fn insert(pipeline: &mut Pipeline, notice: &ScheduledNotice, profile: TenantProfile) {
+    let mut document = notice.document();
+    if profile.module_formats && notice.recurring.is_none() {
+        document["noticeConfig"]["recurringPeriod"] = Value::Null;
+    }
     pipeline.change_row(&SCHEDULED, vec![notice.id.into(), Bind::from(&document)]);
 }
 

@@ -5,6 +5,7 @@ mod batches;
 mod check_in;
 mod check_out;
 mod costs;
+mod lenient;
 mod live;
 mod loans;
 mod lost_items;
