@@ -160,15 +160,21 @@ impl ExecutedPlan {
         self.total("WAL Bytes")
     }
 
-    /// A figure of the whole statement. Changes in a WITH clause without references run after the rest, so the figures
+    /// A figure of the whole statement. Changes in a WITH clause that nothing refers to run after the rest, so the figures
     /// of the rest do not contain theirs.
     fn total(&self, key: &str) -> u64 {
         let of = |part: &Value| part[key].as_u64().unwrap_or(0);
         let parts = self.plan["Plans"].as_array().into_iter().flatten();
         let is_apart = |part: &&Value| {
-            part["Node Type"] == "ModifyTable"
-                && part["Subplan Name"].as_str().is_some_and(|name| name.starts_with("CTE "))
+            let name = part["Subplan Name"].as_str().and_then(|name| name.strip_prefix("CTE "));
+            part["Node Type"] == "ModifyTable" && name.is_some_and(|name| !refers_to(&self.plan, name))
         };
         of(&self.plan) + parts.filter(is_apart).map(of).sum::<u64>()
     }
+}
+
+/// Whether a part of the plan reads what a WITH clause returns.
+fn refers_to(plan: &Value, clause: &str) -> bool {
+    plan["CTE Name"] == clause
+        || plan["Plans"].as_array().into_iter().flatten().any(|part| refers_to(part, clause))
 }
