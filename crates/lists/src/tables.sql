@@ -52,6 +52,8 @@ CREATE TABLE IF NOT EXISTS list_result_chunk (
     PRIMARY KEY (result_id, n)
 );
 ALTER TABLE list_result_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
+-- ANALYZE would read every identifier, and nothing is looked up by them.
+ALTER TABLE list_result_chunk ALTER COLUMN ids SET STATISTICS 0;
 -- Refreshes, queries and exports. The node that works on one owns it until its lease ends.
 CREATE TABLE IF NOT EXISTS list_job (
     id uuid PRIMARY KEY,
