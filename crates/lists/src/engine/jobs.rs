@@ -4,7 +4,7 @@
 use carrel_platform::{Bind, Connection, Pipeline, Tenant};
 use carrel_records::Failure;
 use jiff::Timestamp;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -98,15 +98,15 @@ pub struct Taken {
     pub fql_query: String,
     pub fields: Vec<String>,
     pub max_size: i64,
-    pub result_id: Option<Uuid>,
+    /// The result that is written, or that an export reads.
+    pub result_id: Uuid,
     pub attempts: i32,
-    pub share: String,
+    /// Until then it is shown as running.
+    pub visible_until: Instant,
 }
 
-const TAKEN: &str =
-    "id, kind, list_id, entity_type_id, fql_query, fields, max_size, result_id, attempts, share";
-
 fn taken(row: &Row) -> Taken {
+    let visible_for = Duration::from_secs_f64(row.get::<_, f64>(9).clamp(0.0, 60.0));
     Taken {
         id: row.get(0),
         kind: Kind::of(row.get(1)),
@@ -115,53 +115,41 @@ fn taken(row: &Row) -> Taken {
         fql_query: row.get(4),
         fields: row.get(5),
         max_size: row.get(6),
-        result_id: row.get(7),
+        result_id: row.get::<_, Option<Uuid>>(7).unwrap_or_default(),
         attempts: row.get(8),
-        share: row.get(9),
+        visible_until: Instant::now() + visible_for,
     }
 }
 
 /// Takes the next job, and all waiting jobs with the same query; of the users of a tenant the one with the fewest
-/// running jobs comes first. Jobs whose lease has ended are taken over.
+/// running jobs comes first. Jobs whose lease has ended are taken over; one that is given up takes no other along.
 pub async fn take(tenant: &Tenant, owner: Uuid) -> Result<Vec<Taken>, Failure> {
-    let connection = tenant.writer().await?;
-    let rows = connection
+    let rows = tenant
+        .writer()
+        .await?
         .query(
-            format!(
-                "UPDATE list_job SET state = 'running', owner = $1, attempts = attempts + 1,
-                     started = coalesce(started, clock_timestamp()),
-                     lease_ends = clock_timestamp() + make_interval(secs => $2)
-                 WHERE id = (
-                     SELECT j.id FROM list_job j
-                     WHERE j.state IN ('queued', 'running')
-                       AND (j.state = 'queued' OR j.lease_ends < clock_timestamp())
-                     ORDER BY (SELECT count(*) FROM list_job r WHERE r.state = 'running' AND r.owner IS NOT NULL
-                               AND r.user_id = j.user_id AND r.lease_ends >= clock_timestamp()), j.created
-                     LIMIT 1 FOR UPDATE SKIP LOCKED)
-                 RETURNING {TAKEN}"
-            ),
-            vec![owner.into(), LEASE.as_secs_f64().into()],
+            "WITH first AS (
+                 SELECT j.id, j.share, j.attempts < $4 AS may_share FROM list_job j
+                 WHERE j.state IN ('queued', 'running')
+                   AND (j.state = 'queued' OR j.lease_ends < clock_timestamp())
+                 ORDER BY (SELECT count(*) FROM list_job r WHERE r.state = 'running' AND r.owner IS NOT NULL
+                           AND r.user_id = j.user_id AND r.lease_ends >= clock_timestamp()), j.created
+                 LIMIT 1 FOR UPDATE SKIP LOCKED),
+             others AS (
+                 SELECT j.id FROM list_job j, first
+                 WHERE j.state = 'queued' AND j.share = first.share AND first.may_share AND j.id <> first.id
+                 FOR UPDATE OF j SKIP LOCKED)
+             UPDATE list_job SET state = 'running', owner = $1, attempts = attempts + 1,
+                 result_id = CASE WHEN kind = 'export' THEN result_id ELSE $2 END,
+                 started = coalesce(started, clock_timestamp()),
+                 lease_ends = clock_timestamp() + make_interval(secs => $3)
+             WHERE id IN (SELECT id FROM first UNION ALL SELECT id FROM others)
+             RETURNING id, kind, list_id, entity_type_id, fql_query, fields, max_size, result_id, attempts,
+                 extract(epoch FROM visible_until - clock_timestamp())::float8",
+            vec![owner.into(), Uuid::now_v7().into(), LEASE.as_secs_f64().into(), MAX_ATTEMPTS.into()],
         )
         .await?;
-    let Some(first) = rows.first().map(taken) else { return Ok(Vec::new()) };
-    let mut all = vec![first];
-    if all[0].kind != Kind::Export {
-        let rows = connection
-            .query(
-                format!(
-                    "UPDATE list_job SET state = 'running', owner = $1, attempts = attempts + 1,
-                         started = coalesce(started, clock_timestamp()),
-                         lease_ends = clock_timestamp() + make_interval(secs => $2)
-                     WHERE id IN (SELECT j.id FROM list_job j WHERE j.state = 'queued' AND j.share = $3
-                                  FOR UPDATE SKIP LOCKED)
-                     RETURNING {TAKEN}"
-                ),
-                vec![owner.into(), LEASE.as_secs_f64().into(), all[0].share.as_str().into()],
-            )
-            .await?;
-        all.extend(rows.iter().map(taken));
-    }
-    Ok(all)
+    Ok(rows.iter().map(taken).collect())
 }
 
 /// Renews the leases of those jobs that this node still owns, and returns them.
@@ -181,47 +169,37 @@ pub async fn renew(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Stores the result that the jobs will have, so that a query can be read while it runs.
-pub async fn begin_result(connection: &Connection, jobs: &[Uuid], result: Uuid) -> Result<(), Failure> {
-    connection
-        .query(
-            "UPDATE list_job SET result_id = $2 WHERE id = ANY ($1) AND state = 'running'",
-            vec![jobs.to_vec().into(), result.into()],
-        )
-        .await?;
-    Ok(())
-}
-
-/// Time for which a job must still be shown as running.
-pub async fn visible_for(connection: &Connection, job: Uuid) -> Result<Duration, Failure> {
-    let rows = connection
-        .query(
-            "SELECT extract(epoch FROM visible_until - clock_timestamp())::float8 FROM list_job WHERE id = $1",
-            vec![job.into()],
-        )
-        .await?;
-    let seconds: f64 = rows.first().map_or(0.0, |row| row.get(0));
-    Ok(Duration::from_secs_f64(seconds.clamp(0.0, 60.0)))
-}
-
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    Done { records: i64 },
+    Done(Stored),
     TooLarge,
     Failed { code: &'static str, message: String },
 }
 
-/// Ends a job and updates its list in one transaction; false if this node does not own the job any more.
-pub async fn end(
-    tenant: &Tenant,
-    owner: Uuid,
-    job: &Taken,
-    result: Uuid,
-    end: &End,
-) -> Result<bool, Failure> {
+/// What a job has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// Records of the result or file.
+    pub records: i64,
+    /// Rows that hold them: chunks of a result, parts of a file.
+    pub rows: i64,
+}
+
+/// The answer of the database to the end of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Yes,
+    /// This node does not own the job any more.
+    TakenAway,
+    /// The database lacks rows that it has acknowledged: the primary has moved to a server that had not received them.
+    Incomplete,
+}
+
+/// Ends a job and updates its list in one statement, if this node owns the job and everything it has written is there.
+pub async fn end(tenant: &Tenant, owner: Uuid, job: &Taken, end: &End) -> Result<Ended, Failure> {
     let (state, records, code, message) = match end {
-        End::Done { records } => ("done", *records, None, None),
+        End::Done(stored) => ("done", stored.records, None, None),
         End::TooLarge if job.kind == Kind::Refresh => {
             let message = format!("The query finds more than {} records", job.max_size);
             ("failed", 0, Some("refresh-max.list.size.exceeded"), Some(message))
@@ -229,12 +207,48 @@ pub async fn end(
         End::TooLarge => ("too_large", 0, None, None),
         End::Failed { code, message } => ("failed", 0, Some(*code), Some(message.clone())),
     };
-    let mut tx = tenant.begin().await?;
-    let rows = tx
+    let is_whole = match (end, job.kind) {
+        (End::Done(_), Kind::Export) => {
+            "$7::uuid IS NOT NULL AND (SELECT count(*) FROM list_export_part p WHERE p.job_id = $1) = $8"
+        }
+        (End::Done(_), _) => "(SELECT count(*) FROM list_result_chunk c WHERE c.result_id = $7) = $8",
+        // Nothing is published.
+        _ => "$7::uuid IS NOT NULL AND $8::bigint = 0",
+    };
+    let of_list = match (end, job.kind) {
+        (End::Done(_), Kind::Refresh) => {
+            "UPDATE list_details l SET result_id = $7, success_job_id = $1, failed_job_id = NULL,
+                 content_version = content_version + 1
+             FROM mine WHERE l.id = mine.list_id AND l.is_active AND NOT l.is_deleted RETURNING l.content_version"
+        }
+        (_, Kind::Refresh) => {
+            "UPDATE list_details l SET failed_job_id = $1 FROM mine WHERE l.id = mine.list_id RETURNING 1"
+        }
+        _ => "SELECT 1",
+    };
+    let version = match (end, job.kind) {
+        (End::Done(_), Kind::Refresh) => {
+            "coalesce((SELECT content_version FROM shown),
+                 (SELECT l.content_version FROM list_details l WHERE l.id = j.list_id))"
+        }
+        _ => "j.content_version",
+    };
+    let stored = if let End::Done(stored) = end { stored.rows } else { 0 };
+    let rows = tenant
+        .writer()
+        .await?
         .query(
-            "UPDATE list_job SET state = $3, records = $4, code = $5, message = $6, ended = clock_timestamp(),
-                 owner = NULL, lease_ends = NULL
-             WHERE id = $1 AND owner = $2 AND state = 'running' RETURNING list_id",
+            format!(
+                "WITH owned AS MATERIALIZED (
+                     SELECT id, list_id FROM list_job WHERE id = $1 AND owner = $2 AND state = 'running' FOR UPDATE),
+                 mine AS MATERIALIZED (SELECT id, list_id FROM owned WHERE {is_whole}),
+                 shown AS ({of_list}),
+                 ended AS (
+                     UPDATE list_job j SET state = $3, records = $4, code = $5, message = $6, ended = clock_timestamp(),
+                         owner = NULL, lease_ends = NULL, content_version = {version}
+                     FROM mine WHERE j.id = mine.id RETURNING 1)
+                 SELECT EXISTS (SELECT 1 FROM owned) AS is_owned, EXISTS (SELECT 1 FROM ended) AS is_ended"
+            ),
             vec![
                 job.id.into(),
                 owner.into(),
@@ -242,38 +256,17 @@ pub async fn end(
                 records.into(),
                 code.map(str::to_owned).into(),
                 message.into(),
+                job.result_id.into(),
+                stored.into(),
             ],
         )
         .await?;
-    if rows.is_empty() {
-        return Ok(false);
-    }
-    let mut pipeline = Pipeline::new();
-    if let (Kind::Refresh, Some(list)) = (job.kind, job.list_id) {
-        match end {
-            End::Done { .. } => {
-                pipeline.add(
-                    "UPDATE list_details SET result_id = $2, success_job_id = $3, failed_job_id = NULL,
-                         content_version = content_version + 1
-                     WHERE id = $1 AND is_active AND NOT is_deleted",
-                    vec![list.into(), result.into(), job.id.into()],
-                );
-                pipeline.add(
-                    "UPDATE list_job SET content_version = (SELECT content_version FROM list_details WHERE id = $2)
-                     WHERE id = $1",
-                    vec![job.id.into(), list.into()],
-                );
-            }
-            _ => {
-                pipeline.add(
-                    "UPDATE list_details SET failed_job_id = $2 WHERE id = $1",
-                    vec![list.into(), job.id.into()],
-                );
-            }
-        }
-    }
-    tx.send_and_commit(pipeline).await?;
-    Ok(true)
+    let is = |name: &str| rows.first().is_some_and(|row| row.get(name));
+    Ok(match (is("is_owned"), is("is_ended")) {
+        (_, true) => Ended::Yes,
+        (true, false) => Ended::Incomplete,
+        (false, false) => Ended::TakenAway,
+    })
 }
 
 /// Cancels the open job of a kind of a list; its owner notices with its next heartbeat.
@@ -306,13 +299,14 @@ pub async fn cancel_query(connection: &Connection, query: Uuid) -> Result<bool, 
     Ok(!rows.is_empty())
 }
 
-/// Releases the jobs of a node; the attempt does not count.
-pub async fn give_back(connection: &Connection, owner: Uuid) -> Result<(), Failure> {
+/// Releases the jobs of a node, or one of them, for another attempt; for a node that stops, the attempt does not count.
+pub async fn give_back(connection: &Connection, owner: Uuid, job: Option<Uuid>) -> Result<(), Failure> {
     connection
         .query(
-            "UPDATE list_job SET state = 'queued', owner = NULL, lease_ends = NULL, attempts = attempts - 1
-             WHERE owner = $1 AND state = 'running'",
-            vec![owner.into()],
+            "UPDATE list_job SET state = 'queued', owner = NULL, lease_ends = NULL,
+                 attempts = attempts - CASE WHEN $2::uuid IS NULL THEN 1 ELSE 0 END
+             WHERE owner = $1 AND state = 'running' AND ($2 IS NULL OR id = $2)",
+            vec![owner.into(), job.into()],
         )
         .await?;
     Ok(())

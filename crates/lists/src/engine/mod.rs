@@ -106,7 +106,7 @@ pub async fn stop(node: &Arc<Node>) {
     }
     for tenant in node.tenants() {
         let given = match tenant.writer().await {
-            Ok(connection) => jobs::give_back(&connection, engine.owner).await,
+            Ok(connection) => jobs::give_back(&connection, engine.owner, None).await,
             Err(failure) => Err(failure),
         };
         if let Err(failure) = given {

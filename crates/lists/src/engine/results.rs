@@ -68,17 +68,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the remaining rows.
-    pub async fn end(mut self, connection: &Connection) -> Result<(), Failure> {
+    /// Writes the remaining rows; returns the number of all.
+    pub async fn end(mut self, connection: &Connection) -> Result<i64, Failure> {
         if !self.chunk.is_empty() {
             self.cut();
         }
-        self.flush(connection).await
+        self.flush(connection).await?;
+        Ok(self.next)
     }
 }
 
-/// A statement that stores the records that another one finds, and gives the number of UUIDs stored. Its values are those
-/// of the other one and, behind them, the result's id.
+/// A statement that stores the records that another one finds as a new result, and gives the number of UUIDs and of rows
+/// stored. Its values are those of the other one and, behind them, the result's id.
 pub fn storing(found: &Statement, width: usize) -> String {
     let names: Vec<String> = (1..=width).map(|part| format!("id{part}")).collect();
     let ids = names.join(", ");
@@ -93,15 +94,35 @@ pub fn storing(found: &Statement, width: usize) -> String {
         ),
     };
     format!(
-        "WITH stored AS (INSERT INTO list_result_chunk (result_id, n, ids)
+        "WITH begun AS (INSERT INTO list_result (id, width, created)
+             VALUES (${result}::uuid, {width}, clock_timestamp())),
+         stored AS (INSERT INTO list_result_chunk (result_id, n, ids)
              SELECT ${result}::uuid, (n / {CHUNK})::integer, array_agg(coalesce({id}, '{nil}'::uuid) ORDER BY {order})
              FROM (SELECT {ids}, row_number() OVER (ORDER BY {ids}) - 1 AS n FROM ({sql}) AS found ({ids})) AS numbered{parts}
              GROUP BY n / {CHUNK} RETURNING cardinality(ids) AS uuids)
-         SELECT coalesce(sum(uuids), 0)::bigint AS uuids FROM stored",
+         SELECT coalesce(sum(uuids), 0)::bigint AS uuids, count(*) AS rows FROM stored",
         result = found.binds.len() + 1,
         nil = Uuid::nil(),
         sql = found.sql,
     )
+}
+
+/// A part of a result of a known size, which is there as a whole or not at all: a server that has not received it yet, as
+/// after the loss of the primary, cannot answer.
+pub async fn page_of(
+    connection: &Connection,
+    result: Uuid,
+    (width, records): (usize, i64),
+    offset: i64,
+    limit: i64,
+) -> Result<Vec<Uuid>, Failure> {
+    let ids = page(connection, result, width, offset, limit).await?;
+    let expected = records.saturating_sub(offset).clamp(0, limit);
+    if usize::try_from(expected).is_ok_and(|expected| expected * width != ids.len()) {
+        let words = "The database does not have the whole result now; please repeat the call";
+        return Err(Failure::Unavailable(words.into()));
+    }
+    Ok(ids)
 }
 
 /// The identifiers of some records of a result, in its order.

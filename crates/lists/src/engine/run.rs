@@ -1,7 +1,7 @@
 //! One run: jobs with the same query are selected once, and ended separately.
 
 use super::Engine;
-use super::jobs::{self, End, Kind, Taken};
+use super::jobs::{self, End, Ended, Kind, Stored, Taken};
 use super::results::{self, Writer};
 use crate::entity_types;
 use crate::exports;
@@ -11,8 +11,8 @@ use carrel_platform::database::failure;
 use carrel_platform::{Connection, Node, Tenant};
 use carrel_records::Failure;
 use futures_util::TryStreamExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -35,10 +35,7 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
     let ids: Vec<Uuid> = taken.iter().map(|job| job.id).collect();
     let registered = engine.register(&ids);
     let first = &taken[0];
-    let result = match first.kind {
-        Kind::Export => first.result_id.unwrap_or_default(),
-        _ => Uuid::now_v7(),
-    };
+    let result = first.result_id;
     let records = Arc::new(AtomicI64::new(0));
     let started = Instant::now();
     let outcome = if first.attempts > jobs::MAX_ATTEMPTS {
@@ -49,7 +46,7 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
             loop {
                 let done = match first.kind {
                     Kind::Export => exports::write(tenant, first, tries > 0, &records).await,
-                    _ => select(node, tenant, first, &ids, (result, tries > 0), &records).await,
+                    _ => select(node, tenant, first, tries > 0, &records).await,
                 };
                 tries += 1;
                 // The server was restarted, or a replica is lost: the retry reads from the primary.
@@ -98,23 +95,19 @@ pub async fn run(engine: &Arc<Engine>, node: &Arc<Node>, tenant: &Arc<Tenant>, t
         tracing::warn!(tenant = tenant.id, job.id = %first.id, "a list job failed: {cause}");
     }
     tracing::debug!(tenant = tenant.id, job.id = %first.id, "list job: {end:?} in {:?}", started.elapsed());
-    if !matches!(end, End::Done { .. }) && first.kind != Kind::Export {
+    if !matches!(end, End::Done(_)) && first.kind != Kind::Export {
         forget(tenant, result).await;
     }
     // The rest is waiting, which needs no worker.
-    let (engine, tenant) = (Arc::clone(engine), Arc::clone(tenant));
-    tokio::spawn(async move {
-        for job in taken {
-            tokio::spawn(publish(Arc::clone(&engine), Arc::clone(&tenant), job, result, end.clone()));
-        }
-        drop(registered);
-    });
+    for job in taken {
+        tokio::spawn(publish(Arc::clone(engine), Arc::downgrade(node), Arc::clone(tenant), job, end.clone()));
+    }
 }
 
-fn end_of(outcome: &Result<i64, Failure>) -> End {
+fn end_of(outcome: &Result<Option<Stored>, Failure>) -> End {
     match outcome {
-        Ok(TOO_LARGE) => End::TooLarge,
-        Ok(records) => End::Done { records: *records },
+        Ok(None) => End::TooLarge,
+        Ok(Some(stored)) => End::Done(*stored),
         // Internal errors are only logged.
         Err(Failure::Internal { .. }) => {
             End::Failed { code: UNEXPECTED, message: "The query failed unexpectedly".into() }
@@ -161,18 +154,14 @@ impl Drop for Streaming {
     }
 }
 
-/// More records than allowed.
-const TOO_LARGE: i64 = -1;
-
-/// Finds the records and stores their identifiers; returns their number.
+/// Finds the records and stores their identifiers; `None` if there are more than allowed.
 async fn select(
     node: &Arc<Node>,
     tenant: &Arc<Tenant>,
     job: &Taken,
-    ids: &[Uuid],
-    (result, from_primary): (Uuid, bool),
+    is_retry: bool,
     records: &AtomicI64,
-) -> Result<i64, Failure> {
+) -> Result<Option<Stored>, Failure> {
     let entity_type = entity_types::entity_type(tenant, job.entity_type_id)
         .await?
         .ok_or_else(|| Failure::NotFound(format!("There is no entity type {}", job.entity_type_id)))?;
@@ -182,31 +171,25 @@ async fn select(
     )?;
     indexed::report(node, &entity_type, &query);
     let width = entity_type.id_columns().count();
-    let mut writer = {
-        let connection = tenant.background().await?;
-        results::drop(&connection, result).await?;
-        let writer = Writer::begin(&connection, result, width).await?;
-        jobs::begin_result(&connection, ids, result).await?;
-        writer
-    };
-    let reader = if from_primary { tenant.primary_reader().await? } else { tenant.reader().await? };
+    if is_retry {
+        results::drop(&tenant.background().await?, job.result_id).await?;
+    }
+    let reader = if is_retry { tenant.primary_reader().await? } else { tenant.reader().await? };
     if !reader.is_of_replica() {
-        return store_at_once(Streaming(Some(reader)), statement, (result, width), records, job.max_size)
-            .await;
+        return store_at_once(Streaming(Some(reader)), statement, job, width, records).await;
     }
     // Results go to the primary.
     let reader = Streaming(Some(reader));
-    let count = stream(tenant, reader.connection(), &statement, &mut writer, records, job.max_size).await?;
-    if count == TOO_LARGE {
+    let mut writer = Writer::begin(&tenant.background().await?, job.result_id, width).await?;
+    let is_within =
+        stream(tenant, reader.connection(), &statement, &mut writer, records, job.max_size).await?;
+    if !is_within {
         // The statement may still be running: its server notices the closed connection.
-        drop(reader);
-    } else {
-        reader.end().await;
+        return Ok(None);
     }
-    if count != TOO_LARGE {
-        writer.end(&tenant.background().await?).await?;
-    }
-    Ok(count)
+    reader.end().await;
+    let rows = writer.end(&tenant.background().await?).await?;
+    Ok(Some(Stored { records: records.load(Relaxed), rows }))
 }
 
 /// The time is bounded by the job's deadline; the session's own limit is for calls that somebody waits for.
@@ -221,28 +204,29 @@ fn begin(mode: &str) -> String {
 async fn store_at_once(
     writing: Streaming,
     statement: select::Statement,
-    (result, width): (Uuid, usize),
+    job: &Taken,
+    width: usize,
     records: &AtomicI64,
-    max_size: i64,
-) -> Result<i64, Failure> {
+) -> Result<Option<Stored>, Failure> {
     let client = writing.connection().client();
     client.batch_execute(&begin("")).await.map_err(query_failure)?;
     let sql = results::storing(&statement, width);
     let mut binds = statement.binds;
-    binds.push(result.into());
+    binds.push(job.result_id.into());
     let values: Vec<&(dyn ToSql + Sync)> = binds.iter().map(|bind| bind as _).collect();
     let row = client.query_one(&sql, &values).await.map_err(query_failure)?;
-    let count = row.get::<_, i64>("uuids") / width as i64;
-    if count > max_size {
+    let stored = Stored { records: row.get::<_, i64>("uuids") / width as i64, rows: row.get("rows") };
+    if stored.records > job.max_size {
         // Nothing is committed.
-        return Ok(TOO_LARGE);
+        return Ok(None);
     }
     client.batch_execute("COMMIT").await.map_err(query_failure)?;
-    records.store(count, Relaxed);
+    records.store(stored.records, Relaxed);
     writing.give_back();
-    Ok(count)
+    Ok(Some(stored))
 }
 
+/// False if there are more records than allowed.
 async fn stream(
     tenant: &Tenant,
     reader: &Connection,
@@ -250,7 +234,7 @@ async fn stream(
     writer: &mut Writer,
     records: &AtomicI64,
     max_size: i64,
-) -> Result<i64, Failure> {
+) -> Result<bool, Failure> {
     reader.client().batch_execute(&begin("READ ONLY")).await.map_err(query_failure)?;
     let prepared = reader.client().prepare(&statement.sql).await.map_err(query_failure)?;
     let rows = reader.client().query_raw(&prepared, &statement.binds).await.map_err(query_failure)?;
@@ -260,7 +244,7 @@ async fn stream(
     while let Some(row) = rows.try_next().await.map_err(query_failure)? {
         count += 1;
         if count > max_size {
-            return Ok(TOO_LARGE);
+            return Ok(false);
         }
         let is_full =
             writer.push((0..width).map(|part| row.get::<_, Option<Uuid>>(part).unwrap_or_default()));
@@ -270,7 +254,7 @@ async fn stream(
         }
     }
     records.store(count, Relaxed);
-    Ok(count)
+    Ok(true)
 }
 
 /// A replica that cancels a query because of replay is treated like a lost server.
@@ -312,10 +296,19 @@ async fn beat(
 }
 
 /// Ends one job after it was shown as running for long enough; keeps its lease meanwhile.
-async fn publish(engine: Arc<Engine>, tenant: Arc<Tenant>, job: Taken, result: Uuid, end: End) {
+async fn publish(engine: Arc<Engine>, node: Weak<Node>, tenant: Arc<Tenant>, job: Taken, end: End) {
     for attempt in 0..5_u32 {
-        match try_publish(&engine, &tenant, &job, result, &end).await {
-            Ok(_) => return,
+        match try_publish(&engine, &tenant, &job, &end).await {
+            Ok(Ended::Incomplete) => {
+                tracing::warn!(tenant = tenant.id, job.id = %job.id, "a list job is repeated: what it wrote is lost");
+                if let (Some(node), Ok(connection)) = (node.upgrade(), tenant.writer().await)
+                    && jobs::give_back(&connection, engine.owner, Some(job.id)).await.is_ok()
+                {
+                    super::submit(&node, &tenant.id);
+                }
+                return;
+            }
+            Ok(Ended::Yes | Ended::TakenAway) => return,
             Err(failure) => {
                 tracing::info!(tenant = tenant.id, job.id = %job.id, "a list job cannot be ended yet: {failure}");
                 tokio::time::sleep(Duration::from_millis(250) * 2_u32.pow(attempt)).await;
@@ -325,27 +318,19 @@ async fn publish(engine: Arc<Engine>, tenant: Arc<Tenant>, job: Taken, result: U
     // The lease ends, and the job is taken again.
 }
 
-async fn try_publish(
-    engine: &Engine,
-    tenant: &Tenant,
-    job: &Taken,
-    result: Uuid,
-    end: &End,
-) -> Result<bool, Failure> {
-    let wait = {
-        let connection = tenant.writer().await?;
-        jobs::visible_for(&connection, job.id).await?
-    };
-    let until = Instant::now() + wait;
-    while Instant::now() < until {
-        tokio::time::sleep(BEAT.min(until.saturating_duration_since(Instant::now()))).await;
-        let records = if let End::Done { records } = end { *records } else { 0 };
+async fn try_publish(engine: &Engine, tenant: &Tenant, job: &Taken, end: &End) -> Result<Ended, Failure> {
+    loop {
+        let wait = job.visible_until.saturating_duration_since(Instant::now());
+        tokio::time::sleep(wait.min(BEAT)).await;
+        if wait <= BEAT {
+            return jobs::end(tenant, engine.owner, job, end).await;
+        }
+        let records = if let End::Done(stored) = end { stored.records } else { 0 };
         let connection = tenant.writer().await?;
         if jobs::renew(&connection, engine.owner, &[job.id], records).await?.is_empty() {
-            return Ok(false);
+            return Ok(Ended::TakenAway);
         }
     }
-    jobs::end(tenant, engine.owner, job, result, end).await
 }
 
 /// Deletes an unused result; if that fails, maintenance deletes it later.

@@ -6,7 +6,7 @@ mod route;
 
 pub use route::connect;
 
-use crate::engine::jobs::Taken;
+use crate::engine::jobs::{Stored, Taken};
 use crate::engine::results;
 use crate::entity_types;
 use crate::query::rows::{self, Record, Records};
@@ -18,13 +18,13 @@ use uuid::Uuid;
 /// Approximate bytes of one part of a file.
 const PART: usize = 256 * 1024;
 
-/// Writes the file of an export; returns the number of its records.
+/// Writes the file of an export.
 pub async fn write(
     tenant: &Tenant,
     job: &Taken,
     from_primary: bool,
     records: &AtomicI64,
-) -> Result<i64, Failure> {
+) -> Result<Option<Stored>, Failure> {
     let entity_type = entity_types::entity_type(tenant, job.entity_type_id)
         .await?
         .ok_or_else(|| Failure::NotFound(format!("There is no entity type {}", job.entity_type_id)))?;
@@ -36,30 +36,27 @@ pub async fn write(
     drop(connection);
     let mut file = csv::beginning(reading.columns().map(|column| column.label.as_str()));
     let (mut part, mut count, mut offset) = (0, 0, 0);
-    if let Some(result) = job.result_id {
-        loop {
-            let reader = if from_primary { tenant.primary_reader().await? } else { tenant.reader().await? };
-            let ids = results::page(&reader, result, reading.width(), offset, results::CHUNK as i64).await?;
-            if ids.is_empty() {
-                break;
+    let step = results::CHUNK as i64;
+    while offset < job.max_size {
+        let reader = if from_primary { tenant.primary_reader().await? } else { tenant.reader().await? };
+        let whole = (reading.width(), job.max_size);
+        let ids = results::page_of(&reader, job.result_id, whole, offset, step).await?;
+        for record in reading.read(&reader, &ids).await? {
+            if let Record::Values(values) = record {
+                csv::line(reading.columns().zip(&values), &mut file);
+                count += 1;
             }
-            for record in reading.read(&reader, &ids).await? {
-                if let Record::Values(values) = record {
-                    csv::line(reading.columns().zip(&values), &mut file);
-                    count += 1;
-                }
-            }
-            drop(reader);
-            offset += results::CHUNK as i64;
-            records.store(count, Relaxed);
-            if file.len() >= PART {
-                store(&tenant.background().await?, job.id, part, std::mem::take(&mut file)).await?;
-                part += 1;
-            }
+        }
+        drop(reader);
+        offset += step;
+        records.store(count, Relaxed);
+        if file.len() >= PART {
+            store(&tenant.background().await?, job.id, part, std::mem::take(&mut file)).await?;
+            part += 1;
         }
     }
     store(&tenant.background().await?, job.id, part, file).await?;
-    Ok(count)
+    Ok(Some(Stored { records: count, rows: part + 1 }))
 }
 
 async fn store(connection: &Connection, job: Uuid, n: i64, text: String) -> Result<(), Failure> {

@@ -30,7 +30,9 @@ async fn begin(call: Call) -> Outcome<Answer> {
     refuse_if_inactive(&list, Action::Export)?;
     refuse_if_refreshing(&list, Action::Export)?;
     let of_list = list.job(Kind::Export, call.caller.user_id);
-    let job = NewJob { fields, result_id: list.result_id, ..of_list };
+    // The result and its size as one statement has read them.
+    let (result_id, max_size) = list.success.as_ref().map_or((None, 0), |job| (job.result_id, job.records));
+    let job = NewJob { fields, result_id, max_size, ..of_list };
     let id = job.id;
     let tenant = call.tenant()?;
     let connection = tenant.writer().await?;
@@ -115,8 +117,9 @@ async fn download(call: Call) -> Outcome<Answer> {
         return Err(Action::Export.export_not_found(list.id, job.id));
     }
     let tenant = Arc::clone(call.tenant()?);
+    let parts = parts(&tenant, job.id).await?;
     let (sender, receiver) = mpsc::channel(2);
-    tokio::spawn(send_parts(tenant, job.id, sender));
+    tokio::spawn(send_parts(tenant, job.id, parts, sender));
     Ok(Answer { content_type: "application/octet-stream", ..Answer::json_bytes(Vec::new()) }
         .status(StatusCode::OK)
         .header(CONTENT_DISPOSITION, format!("attachment; {}", named(&format!("{}.csv", list.name))))
@@ -124,16 +127,20 @@ async fn download(call: Call) -> Outcome<Answer> {
 }
 
 /// Sends part by part, each read on a new connection, so that a slow client holds none.
-async fn send_parts(tenant: Arc<Tenant>, job: Uuid, sender: mpsc::Sender<Result<Bytes, std::io::Error>>) {
-    for n in 0_i64.. {
+async fn send_parts(
+    tenant: Arc<Tenant>,
+    job: Uuid,
+    parts: i64,
+    sender: mpsc::Sender<Result<Bytes, std::io::Error>>,
+) {
+    for n in 0..parts {
         match part(&tenant, job, n).await {
-            Ok(Some(bytes)) => {
+            Ok(bytes) => {
                 let sent = tokio::time::timeout(Duration::from_secs(60), sender.send(Ok(bytes))).await;
                 if !matches!(sent, Ok(Ok(()))) {
                     return;
                 }
             }
-            Ok(None) => return,
             Err(failure) => {
                 tracing::warn!(tenant = tenant.id, "the download of an export was aborted: {failure}");
                 let _ = sender.send(Err(std::io::Error::other("the download was aborted"))).await;
@@ -143,9 +150,26 @@ async fn send_parts(tenant: Arc<Tenant>, job: Uuid, sender: mpsc::Sender<Result<
     }
 }
 
-async fn part(tenant: &Tenant, job: Uuid, n: i64) -> Result<Option<Bytes>, Failure> {
+/// The number of parts of a finished file, which has one at least.
+async fn parts(tenant: &Tenant, job: Uuid) -> Result<i64, Failure> {
+    let connection = tenant.reader().await?;
+    let sql = "SELECT count(*) FROM list_export_part WHERE job_id = $1";
+    let rows = connection.query(sql, vec![job.into()]).await?;
+    match rows.first().map_or(0, |row| row.get(0)) {
+        0 => Err(missing()),
+        parts => Ok(parts),
+    }
+}
+
+/// The answering server has not received the file yet, as after the loss of the primary.
+fn missing() -> Failure {
+    Failure::Unavailable("The database does not have the whole file now; please repeat the call".into())
+}
+
+async fn part(tenant: &Tenant, job: Uuid, n: i64) -> Result<Bytes, Failure> {
     let connection = tenant.reader().await?;
     let sql = "SELECT bytes FROM list_export_part WHERE job_id = $1 AND n = $2";
     let rows = connection.query(sql, vec![job.into(), n.into()]).await?;
-    Ok(rows.first().map(|row| Bytes::from(row.get::<_, Vec<u8>>(0))))
+    let bytes = rows.first().map(|row| Bytes::from(row.get::<_, Vec<u8>>(0)));
+    bytes.ok_or_else(missing)
 }

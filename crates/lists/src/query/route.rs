@@ -9,7 +9,7 @@ use crate::engine::{self, maintenance, results};
 use crate::entity_types::catalog::{entity_type, missing_permissions};
 use crate::entity_types::{EntityType, permitted_types};
 use carrel_fql::{Fields, Operand, Operator, Query, QueryError, Scalar};
-use carrel_platform::{Answer, Bind, Call, Pipeline, Router, Tenant};
+use carrel_platform::{Answer, Bind, Call, Connection, Pipeline, Router, Tenant};
 use carrel_records::{Failure, time};
 use http::StatusCode;
 use serde::Deserialize;
@@ -195,7 +195,7 @@ async fn find(call: Call) -> Outcome<Answer> {
         (true, Some(result)) if job.state != "failed" => {
             let connection = call.tenant()?.reader().await?;
             let width = entity_type.id_columns().count();
-            let ids = results::page(&connection, result, width, offset, limit).await?;
+            let ids = found_by(&connection, &job, result, width, (offset, limit)).await?;
             Records::new(entity_type, &job.fields).read_json(&connection, &ids).await?
         }
         _ => "[]".to_owned(),
@@ -223,6 +223,20 @@ async fn find(call: Call) -> Outcome<Answer> {
     Ok(Answer::json_bytes(text.into_bytes()))
 }
 
+/// The identifiers of a page of what a query has found, so far or altogether.
+async fn found_by(
+    connection: &Connection,
+    job: &Job,
+    result: Uuid,
+    width: usize,
+    (offset, limit): (i64, i64),
+) -> Result<Vec<Uuid>, Failure> {
+    match job.state.as_str() {
+        "done" => results::page_of(connection, result, (width, job.records), offset, limit).await,
+        _ => results::page(connection, result, width, offset, limit).await,
+    }
+}
+
 async fn delete(call: Call) -> Outcome<Answer> {
     let (job, _) = query_of(&call, call.id(0)?).await?;
     let connection = call.tenant()?.writer().await?;
@@ -242,7 +256,7 @@ async fn sorted_ids(call: Call) -> Outcome<Answer> {
     let width = entity_type.id_columns().count();
     let connection = call.tenant()?.reader().await?;
     let ids = match job.result_id {
-        Some(result) => results::page(&connection, result, width, offset, limit).await?,
+        Some(result) => found_by(&connection, &job, result, width, (offset, limit)).await?,
         None => Vec::new(),
     };
     let ids: Vec<&[Uuid]> = ids.chunks(width).collect();

@@ -301,17 +301,20 @@ async fn contents(call: Call) -> Outcome<Answer> {
     let size = call.query.number("size", 100, 1, MAX_PAGE)?;
     let entity_type = type_of(&call, list.entity_type_id, Action::Read).await?;
     let width = entity_type.id_columns().count();
-    let (total, content) = match (list.result_id, &list.success) {
-        (Some(result), Some(success)) => {
+    // The result of the refresh and not of the list's row, which another statement has read.
+    let (total, content) = match list.success.as_ref().and_then(|success| Some((success, success.result_id?)))
+    {
+        Some((success, result)) => {
             if list.width.is_some_and(|stored| stored as usize != width) {
                 return Err(Action::Read.contents_failed(list.id, &list.name));
             }
             let connection = call.tenant()?.reader().await?;
-            let ids = results::page(&connection, result, width, offset, size).await?;
+            let whole = (width, success.records);
+            let ids = results::page_of(&connection, result, whole, offset, size).await?;
             let records = Records::new(entity_type, &listed(&call, "fields"));
             (success.records, records.read_json(&connection, &ids).await?)
         }
-        _ => (0, "[]".to_owned()),
+        None => (0, "[]".to_owned()),
     };
     Ok(Answer::json_bytes(format!("{{\"content\":{content},\"totalRecords\":{total}}}").into_bytes()))
 }

@@ -28,7 +28,6 @@ pub struct List {
     pub is_canned: bool,
     pub is_deleted: bool,
     pub version: i32,
-    pub result_id: Option<Uuid>,
     pub refresh_every: Option<i64>,
     /// Whether an export of some user is running.
     pub is_exporting: bool,
@@ -73,8 +72,7 @@ fn name_of(column: &str) -> String {
 fn columns() -> String {
     format!(
         "l.id, l.name, l.description, l.entity_type_id, l.fql_query, l.fields, l.created_by, {}, l.created_date, \
-         l.updated_by, {}, l.updated_date, l.is_active, l.is_private, l.is_canned, l.is_deleted, l.version, l.result_id, \
-         l.refresh_every, \
+         l.updated_by, {}, l.updated_date, l.is_active, l.is_private, l.is_canned, l.is_deleted, l.version, l.refresh_every, \
          EXISTS (SELECT 1 FROM list_job x WHERE x.list_id = l.id AND x.kind = 'export' \
          AND x.state IN ('queued', 'running')), (SELECT r.width FROM list_result r WHERE r.id = l.result_id)",
         name_of("l.created_by"),
@@ -101,10 +99,9 @@ fn list(row: &Row) -> List {
         is_canned: row.get(14),
         is_deleted: row.get(15),
         version: row.get(16),
-        result_id: row.get(17),
-        refresh_every: row.get(18),
-        is_exporting: row.get(19),
-        width: row.get(20),
+        refresh_every: row.get(17),
+        is_exporting: row.get(18),
+        width: row.get(19),
         open_refresh: None,
         success: None,
         failed: None,

@@ -2,7 +2,7 @@
 //! throughout.
 
 use crate::replicas::{ReplicaSetup, group, reads_of, refreshed, wait_for_server};
-use carrel_testkit::Client;
+use carrel_testkit::{Client, Reply};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -183,5 +183,130 @@ async fn replicas_that_stop_and_come_back_cost_no_read_an_error() {
     for reader in reading {
         let wrong = reader.await.expect("no reader panics");
         assert!(wrong.is_empty(), "{} reads failed: {:?}", wrong.len(), wrong.first());
+    }
+}
+
+const MANY_USERS: usize = 3_500;
+
+/// Reads the contents of the list, or exports it, until told to stop: what is answered is whole, or refused with a time
+/// to repeat it. Counts the times that all was there.
+async fn reads_a_list_on(
+    node: Client,
+    (list, exports): (String, bool),
+    done: Arc<AtomicBool>,
+    whole: Arc<AtomicU64>,
+) {
+    let refused = |reply: &Reply| {
+        let may_be_repeated = reply.status == 503 && reply.header("retry-after").is_some();
+        assert!(may_be_repeated, "{}: {}", reply.status, reply.text());
+    };
+    while !done.load(SeqCst) {
+        if exports {
+            whole.fetch_add(exports_whole(&node, &list, &refused).await.into(), SeqCst);
+            continue;
+        }
+        let mut found = 0;
+        for offset in (0..MANY_USERS).step_by(1_000) {
+            let path = format!("/lists/{list}/contents?fields=users.username&size=1000&offset={offset}");
+            let reply = node.get(&path).await;
+            if reply.status != 200 {
+                refused(&reply);
+                break;
+            }
+            let page = reply.json();
+            let rows = page["content"].as_array().expect("contents are an array").len();
+            assert_eq!(rows, (MANY_USERS - offset).min(1_000), "the page from {offset} on is whole");
+            found += rows;
+        }
+        whole.fetch_add((found / MANY_USERS) as u64, SeqCst);
+    }
+}
+
+/// Exports the list once; false if a call was refused, or if the export is unknown to the new primary.
+async fn exports_whole(node: &Client, list: &str, refused: &impl Fn(&Reply)) -> bool {
+    let begun = node.post(&format!("/lists/{list}/exports"), &Value::Null).await;
+    // An export whose answer got lost may still be running.
+    if begun.status != 201 {
+        if begun.status != 400 {
+            refused(&begun);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        return false;
+    }
+    let begun = begun.json();
+    let path = format!("/lists/{list}/exports/{}", begun["exportId"].as_str().unwrap_or_default());
+    let started = Instant::now();
+    loop {
+        assert!(started.elapsed() < LONGEST, "an export ends");
+        let reply = node.get(&path).await;
+        match reply.status {
+            200 if reply.json()["status"] == "IN_PROGRESS" => {}
+            200 => {
+                assert_eq!(reply.json()["status"], "SUCCESS", "an export is not lost: {}", reply.text());
+                break;
+            }
+            404 => return false,
+            _ => refused(&reply),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let file = node.get(&format!("{path}/download")).await;
+    if file.status != 200 {
+        refused(&file);
+        return false;
+    }
+    assert_eq!(file.text().lines().count(), MANY_USERS + 1, "the file is whole");
+    true
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_and_exports_of_a_list_are_whole_while_the_primary_moves() {
+    let mut setup = ReplicaSetup::with_replicas("lists-promotion", 1).await;
+    let users = format!(
+        "INSERT INTO library_harbor.users (id, doc) SELECT id, jsonb_build_object('id', id, 'username', 'many' || n)
+         FROM (SELECT n, gen_random_uuid() AS id FROM generate_series(1, {MANY_USERS}) AS n) AS new"
+    );
+    setup.primary.connect("postgres").await.batch_execute(&users).await.expect("users can be added");
+    let list = json!({"name": "Many", "entityTypeId": "ddc93926-d15a-4a45-9d9c-93eadc3d9bbf", "isActive": true,
+        "isPrivate": false, "fqlQuery": "{\"_version\":\"24\",\"users.username\":{\"$starts_with\":\"many\"}}"});
+    let list = setup.node(0).post("/lists", &list).await.expect(201);
+    let list = list["id"].as_str().expect("a list has an id").to_owned();
+    assert_eq!(refreshed(setup.node(0), &list).await, MANY_USERS as u64);
+    wait_for_server(setup.node(0), "replica 1", LONGEST).await;
+
+    let done = Arc::new(AtomicBool::new(false));
+    let mut readers = Vec::new();
+    for (node, exports) in [(0, false), (1, false), (1, true)] {
+        let whole = Arc::new(AtomicU64::new(0));
+        let reading = reads_a_list_on(
+            setup.node(node).clone(),
+            (list.clone(), exports),
+            Arc::clone(&done),
+            Arc::clone(&whole),
+        );
+        readers.push((tokio::spawn(reading), whole));
+    }
+    every_reader_has_read_all(&readers).await;
+    setup.primary.kill();
+    setup.replicas[0].promote();
+    for node in [setup.node(0), setup.node(1)] {
+        writes_as_soon_as_it_can(node, &format!("while lists are read {}", uuid::Uuid::new_v4())).await;
+    }
+    every_reader_has_read_all(&readers).await;
+    done.store(true, SeqCst);
+    for (reader, _) in readers {
+        reader.await.expect("what is read is whole");
+    }
+    assert_eq!(refreshed(setup.node(1), &list).await, MANY_USERS as u64);
+}
+
+/// Waits until each has read all twice: the first time may have begun before.
+async fn every_reader_has_read_all(readers: &[(tokio::task::JoinHandle<()>, Arc<AtomicU64>)]) {
+    for (reader, whole) in readers {
+        let (started, before) = (Instant::now(), whole.load(SeqCst));
+        while whole.load(SeqCst) < before + 2 && !reader.is_finished() {
+            assert!(started.elapsed() < LONGEST * 2, "a reader reads on");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }

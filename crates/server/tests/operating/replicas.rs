@@ -214,7 +214,7 @@ pub async fn refreshed(node: &Client, list: &str) -> u64 {
         let shown = node.get(&format!("/lists/{list}")).await.expect(200);
         if shown["inProgressRefresh"].is_null() {
             assert!(shown["failedRefresh"].is_null(), "the refresh has failed: {shown}");
-            let contents = node.get(&format!("/lists/{list}/contents")).await.expect(200);
+            let contents = node.get(&format!("/lists/{list}/contents?size=10000")).await.expect(200);
             let rows = contents["content"].as_array().map_or(0, Vec::len) as u64;
             assert_eq!(shown["successRefresh"]["recordsCount"], rows, "the contents are whole");
             return rows;

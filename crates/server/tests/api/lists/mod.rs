@@ -4,6 +4,7 @@ mod custom_types;
 mod engine;
 mod entity_types;
 mod exports;
+mod lost_rows;
 mod plans;
 mod queries;
 mod saved_lists;
