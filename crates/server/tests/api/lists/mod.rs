@@ -1,5 +1,6 @@
 //! Lists, entity types and queries.
 
+mod costs;
 mod custom_types;
 mod engine;
 mod entity_types;
