@@ -25,14 +25,14 @@ impl Query {
         };
         let mut conditions = Vec::new();
         if !object.is_empty() {
-            read(&object, &mut conditions)?;
+            read(&object, version.parse().unwrap_or(0), &mut conditions)?;
         }
         Ok(Query { version, conditions })
     }
 }
 
 /// Parses one condition object; only its first key counts, as in FOLIO.
-fn read(object: &Map<String, Value>, into: &mut Vec<Condition>) -> Result<(), QueryError> {
+fn read(object: &Map<String, Value>, version: u32, into: &mut Vec<Condition>) -> Result<(), QueryError> {
     let Some((field, inner)) = object.iter().next() else {
         return Err(QueryError::new("", "a condition names a field"));
     };
@@ -44,7 +44,7 @@ fn read(object: &Map<String, Value>, into: &mut Vec<Condition>) -> Result<(), Qu
         };
         for part in parts {
             match part {
-                Value::Object(part) => read(part, into)?,
+                Value::Object(part) => read(part, version, into)?,
                 other => return Err(invalid_operator(AND, other)),
             }
         }
@@ -54,7 +54,8 @@ fn read(object: &Map<String, Value>, into: &mut Vec<Condition>) -> Result<(), Qu
         return Err(QueryError::new(field, format!("a query has at most {MAX_CONDITIONS} conditions")));
     }
     let Value::Object(comparison) = inner else { return Err(invalid_operator(field, inner)) };
-    for operator in Operator::ALL {
+    let known = |operator: &Operator| operator.ends_in_version().is_none_or(|removed| version < removed);
+    for operator in Operator::ALL.into_iter().filter(known) {
         let Some(value) = comparison.get(operator.name()) else { continue };
         if let Some(operand) = operand(operator, value) {
             if let Operand::Many(values) = &operand
@@ -137,6 +138,23 @@ mod tests {
             (r#"{"a":5}"#, "a", "Condition 5 contains an invalid operator"),
         ] {
             assert_eq!(Query::parse(text), Err(QueryError::new(field, message)));
+        }
+    }
+
+    #[test]
+    fn an_operator_that_was_removed_is_known_in_older_versions_only() {
+        for (operator, last) in [
+            ("$contains_any", 16),
+            ("$not_contains_any", 17),
+            ("$contains_all", 19),
+            ("$not_contains_all", 20),
+        ] {
+            let query = |version: u32| {
+                Query::parse(&format!(r#"{{"_version":"{version}","a":{{"{operator}":["x"]}}}}"#))
+            };
+            assert!(query(last).is_ok(), "{operator} in version {last}");
+            let message = format!(r#"Condition {{"{operator}":["x"]}} contains an invalid operator"#);
+            assert_eq!(query(last + 1), Err(QueryError::new("a", message)));
         }
     }
 

@@ -27,8 +27,8 @@ impl<'a> FieldPath<'a> {
         let mut steps = Vec::new();
         while !rest.is_empty() {
             if let Some(after) = rest.strip_prefix("[*]") {
-                // Elements of an array are compared by one of their properties.
-                if !after.starts_with("->") {
+                // Elements of an array, and of an array within it, are compared by one of their properties.
+                if !after.starts_with("->") && !after.starts_with("[*]") {
                     return None;
                 }
                 steps.push(Step::Each);
@@ -68,7 +68,8 @@ mod tests {
                 vec![Step::Each, Step::Property("b"), Step::Each, Step::Property("c"), Step::Property("d")]
             ))
         );
-        for wrong in ["", "[*]", "a[*]", "a[*]b", "->b", "a->", "a->[*]->c", "a[*][*]->b"] {
+        assert_eq!(path("a[*][*]->b"), Some(("a", vec![Step::Each, Step::Each, Step::Property("b")])));
+        for wrong in ["", "[*]", "a[*]", "a[*]b", "->b", "a->", "a->[*]->c", "a[*][*]"] {
             assert_eq!(path(wrong), None, "{wrong}");
         }
     }

@@ -37,11 +37,11 @@ pub enum Operator {
     Contains,
     /// Before version 17: some element is one of the values.
     ContainsAny,
-    /// Before version 18.
+    /// Before version 18: no element is one of the values.
     NotContainsAny,
     /// Before version 20: every value is an element.
     ContainsAll,
-    /// Before version 21.
+    /// Before version 21: some value is not an element.
     NotContainsAll,
     Empty,
 }
@@ -94,6 +94,17 @@ impl Operator {
             Operator::ContainsAll => "$contains_all",
             Operator::NotContainsAll => "$not_contains_all",
             Operator::Empty => "$empty",
+        }
+    }
+
+    /// The version of FQL from which on the operator does not exist.
+    pub fn ends_in_version(self) -> Option<u32> {
+        match self {
+            Operator::ContainsAny => Some(17),
+            Operator::NotContainsAny => Some(18),
+            Operator::ContainsAll => Some(20),
+            Operator::NotContainsAll => Some(21),
+            _ => None,
         }
     }
 
