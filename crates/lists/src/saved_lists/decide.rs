@@ -50,9 +50,28 @@ pub fn refuse_if_stale(list: &List, version: i64) -> Result<(), Stop> {
 #[derive(Debug, PartialEq)]
 pub struct ListRequest {
     pub entity_type_id: Option<Uuid>,
+    /// Without the interval between refreshes.
     pub content: Content,
+    pub refresh_every: Schedule,
     pub version: Option<i64>,
     pub query_id: Option<Uuid>,
+}
+
+/// The seconds between two automatic refreshes, if any. FOLIO's clients do not know them, so a request that does not
+/// mention them leaves them as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    Unchanged,
+    Every(Option<i64>),
+}
+
+impl Schedule {
+    pub fn after(self, stored: Option<i64>) -> Option<i64> {
+        match self {
+            Schedule::Unchanged => stored,
+            Schedule::Every(seconds) => seconds,
+        }
+    }
 }
 
 /// Parses a request's body; returns an error for each invalid property.
@@ -119,12 +138,13 @@ pub fn read(body: &Map<String, Value>, is_new: bool) -> Result<ListRequest, Stop
         wrong.push("version: must not be null".into());
     }
     let refresh_every = match body.get("refreshEverySeconds") {
-        None | Some(Value::Null) => None,
+        None => Schedule::Unchanged,
+        Some(Value::Null) => Schedule::Every(None),
         Some(value) => match value.as_i64().filter(|seconds| *seconds >= SHORTEST_INTERVAL) {
-            Some(seconds) => Some(seconds),
+            Some(seconds) => Schedule::Every(Some(seconds)),
             None => {
                 wrong.push(format!("refreshEverySeconds: must be a number from {SHORTEST_INTERVAL} on"));
-                None
+                Schedule::Unchanged
             }
         },
     };
@@ -137,8 +157,9 @@ pub fn read(body: &Map<String, Value>, is_new: bool) -> Result<ListRequest, Stop
             fields,
             is_active: flag("isActive", &mut wrong),
             is_private: flag("isPrivate", &mut wrong),
-            refresh_every,
+            refresh_every: None,
         },
+        refresh_every,
         version,
         query_id: id("queryId", &mut wrong),
     };
@@ -166,6 +187,21 @@ mod tests {
         let requested = read(body, false).expect("all is there");
         assert!(requested.content.is_active);
         assert_eq!(requested.version, Some(3));
+    }
+
+    #[test]
+    fn a_schedule_is_changed_by_those_who_mention_it() {
+        for (schedule, expected) in [
+            (json!({}), Some(600)),
+            (json!({"refreshEverySeconds": null}), None),
+            (json!({"refreshEverySeconds": 3600}), Some(3600)),
+        ] {
+            let mut body = json!({"name": "a", "isActive": true, "isPrivate": false, "version": 3});
+            body.as_object_mut()
+                .into_iter()
+                .for_each(|body| body.extend(schedule.as_object().cloned().unwrap_or_default()));
+            assert_eq!(read(body, false).expect("all is there").refresh_every.after(Some(600)), expected);
+        }
     }
 
     #[test]

@@ -173,7 +173,9 @@ async fn find(call: Call) -> Outcome<Answer> {
 }
 
 async fn create(call: Call) -> Outcome<Answer> {
-    let ListRequest { entity_type_id, mut content, query_id, .. } = decide::read(&call.object()?, true)?;
+    let ListRequest { entity_type_id, mut content, refresh_every, query_id, .. } =
+        decide::read(&call.object()?, true)?;
+    content.refresh_every = refresh_every.after(None);
     let entity_type = type_of(&call, entity_type_id.unwrap_or_default(), Action::Create).await?;
     refuse_bad_query(&call, &entity_type, content.fql_query.as_deref(), Action::Create).await?;
     if content.fields.is_empty() {
@@ -244,7 +246,7 @@ async fn shown(call: &Call, id: Uuid) -> Outcome<Value> {
 
 async fn update(call: Call) -> Outcome<Answer> {
     let id = call.id(0)?;
-    let ListRequest { mut content, version, query_id, .. } = decide::read(&call.object()?, false)?;
+    let ListRequest { mut content, refresh_every, version, query_id, .. } = decide::read(&call.object()?, false)?;
     let list = permitted(&call, id, Action::Update).await?;
     let entity_type = type_of(&call, list.entity_type_id, Action::Update).await?;
     refuse_if_canned(&list, Action::Update)?;
@@ -256,6 +258,7 @@ async fn update(call: Call) -> Outcome<Answer> {
     if content.fields.is_empty() {
         content.fields = list.fields.clone();
     }
+    content.refresh_every = refresh_every.after(list.refresh_every);
     let user = call.caller.user_id;
     let tenant = call.tenant()?;
     let mut then = Pipeline::new();
