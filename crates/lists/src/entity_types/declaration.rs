@@ -64,7 +64,7 @@ pub struct Part {
     pub sql_alias: Cow<'static, str>,
     pub type_name: &'static str,
     pub label: Cow<'static, str>,
-    /// Parts without an order come last.
+    /// Parts without an order come last; those of the same order are sorted by label.
     pub order: u32,
     pub essential_only: bool,
     /// Its id is part of the record's identifier.

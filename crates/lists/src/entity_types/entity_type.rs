@@ -162,7 +162,7 @@ impl EntityType {
             tables.insert(&part.alias, indexes);
         }
         let mut parts: Vec<_> = declaration.parts.iter().collect();
-        parts.sort_by_key(|part| part.order);
+        parts.sort_by(|one, other| (one.order, &one.label).cmp(&(other.order, &other.label)));
         for part in parts {
             let custom_fields = if part.with_custom_fields { custom_fields } else { &[] };
             self.add_columns(&Simple::of(part), &tables[&*part.alias], custom_fields);

@@ -15,7 +15,7 @@ pub fn definition(entity_type: &EntityType, with_hidden: bool) -> Value {
         return shown;
     }
     let mut parts: Vec<_> = declaration.parts.iter().collect();
-    parts.sort_by_key(|part| part.order);
+    parts.sort_by(|one, other| (one.order, &one.label).cmp(&(other.order, &other.label)));
     let sources: Vec<Value> = match parts.is_empty() {
         true => declaration
             .tables
@@ -32,7 +32,7 @@ pub fn definition(entity_type: &EntityType, with_hidden: bool) -> Value {
                     "targetId": super::declaration::DECLARATIONS[part.type_name].id,
                     "useIdColumns": part.uses_ids,
                     "essentialOnly": part.essential_only,
-                    "order": part.order,
+                    "order": (part.order < u32::MAX).then_some(part.order),
                 })
             })
             .collect(),
