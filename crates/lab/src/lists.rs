@@ -4,6 +4,7 @@
 use crate::cico::Desks;
 use crate::client::{Address, Connection, Credentials, Session};
 use crate::error::{Context, LabError, Result};
+use crate::observe::{Process, Reading};
 use crate::player::on_own_thread;
 use crate::processor_time::{Processes, ProcessorTime};
 use http::Method;
@@ -29,12 +30,17 @@ pub struct ListsOptions {
 
 /// Concurrent refreshes.
 const LEVELS: [usize; 4] = [1, 3, 10, 30];
-/// Runs of each level, of which the median counts.
+/// Runs of each level: the median of their times counts, and the average of their processor time, which is counted in
+/// hundredths of a second.
 const ROUNDS: usize = 5;
 const ITEMS: &str = "d0213d22-32cf-490f-9196-d81c3c66e53f";
-/// Desks that scan meanwhile, and how long they scan alone before, for comparison.
+/// Desks that scan meanwhile.
 const DESKS: usize = 8;
-const DESKS_ALONE: Duration = Duration::from_secs(5);
+/// Desks scan alone for this time, before and after all refreshes, for comparison; and beside each level at least so
+/// long, while its refreshes are repeated.
+const DESKS_SCAN: Duration = Duration::from_secs(6);
+/// Pause between two looks at the job table, whose cost counts as that of the refreshes.
+const LOOK: Duration = Duration::from_millis(5);
 /// The time-out of a refresh.
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -42,18 +48,46 @@ const PATIENCE: Duration = Duration::from_secs(600);
 struct Level {
     lists: usize,
     wall: Duration,
+    /// Processor time of all runs.
     used: ProcessorTime,
-    /// While desks scan: the time until all are done, and the 95th percentile of a scan in ms.
+    runs: usize,
+    /// While desks scan: the time until all are done, and the 95th percentile of a check-out in ms.
     with_desks: Option<(Duration, f64)>,
+}
+
+impl Level {
+    /// Processor time of one refresh in ms: of the database, and with the server.
+    fn processor_ms(&self) -> (f64, f64) {
+        let of = |time: Duration| time.as_secs_f64() * 1e3 / (self.lists * self.runs) as f64;
+        (of(self.used.database), of(self.used.database + self.used.server))
+    }
+}
+
+/// What a refresh leaves to be done later, in ms for each replaced result.
+#[derive(Default)]
+struct Later {
+    removal: f64,
+    vacuum: f64,
+}
+
+/// Private memory in MiB.
+#[derive(Clone, Copy)]
+struct Memory {
+    server: Option<f64>,
+    database: f64,
 }
 
 /// All figures.
 struct Measured {
     records: i64,
     bare: Level,
+    /// Bytes on disk of a record: of all stored results with their index.
     bytes: f64,
-    /// The 95th percentile of a scan without refreshes, in ms.
+    later: Later,
+    /// The 95th percentile of a check-out without refreshes, in ms.
     desks_alone: f64,
+    /// Before the first refresh and after the last.
+    memory: [Memory; 2],
     levels: Vec<Level>,
 }
 
@@ -76,49 +110,98 @@ async fn measure(options: ListsOptions) -> Result<(String, Value)> {
     let restore = database.make_some_unavailable().await?;
     let measured = levels(&options, &mut database).await;
     database.client.batch_execute(&restore).await.context("restoring the items' states")?;
-    let Measured { records, bare, bytes, desks_alone, levels } = measured?;
-    let each =
-        |level: &Level| (level.used.server + level.used.database).as_secs_f64() * 1e3 / level.lists as f64;
-    let bare_cpu = bare.used.database.as_secs_f64() * 1e3;
+    let measured = measured?;
+    Ok((text(&measured, database.items), figures(&measured, database.items)))
+}
+
+/// Records a second of all refreshes of a level.
+fn per_second(measured: &Measured, level: &Level) -> f64 {
+    (measured.records * level.lists as i64) as f64 / level.wall.as_secs_f64()
+}
+
+/// Processor time of one refresh as multiples of that of the statement: of the database, and with the server.
+fn ratios(measured: &Measured, level: &Level) -> (f64, f64) {
+    let bare = measured.bare.processor_ms().0.max(0.1);
+    let (database, all) = level.processor_ms();
+    (database / bare, all / bare)
+}
+
+fn text(measured: &Measured, items: i64) -> String {
+    let Measured { records, bare, bytes, later, desks_alone, memory: [before, after], levels } = measured;
     let mut text = format!(
-        "{records} records of {}\none statement: {:.0} ms, {bare_cpu:.0} ms of processor time; {bytes:.1} bytes a record\n\
-         a scan at {DESKS} desks without refreshes: p95 {desks_alone:.1} ms\n\
-         {:>8}{:>12}{:>14}{:>16}{:>10}{:>22}{:>14}\n",
-        database.items,
+        "{records} records of {items}\n\
+         one statement: {:.0} ms, {:.0} ms of processor time; {bytes:.1} bytes on disk a record\n\
+         later, for each replaced result: {:.1} ms for its removal, {:.1} ms for VACUUM and ANALYZE\n\
+         check-out at {DESKS} desks without refreshes: p95 {desks_alone:.1} ms\n\
+         {:>6}{:>12}{:>12}{:>13}{:>9}{:>13}{:>15}{:>15}{:>9}\n",
         bare.wall.as_secs_f64() * 1e3,
+        bare.processor_ms().0,
+        later.removal,
+        later.vacuum,
         "lists",
-        "all done ms",
-        "cpu ms each",
+        "done ms",
         "records/s",
+        "cpu ms each",
         "ratio",
-        "beside desks: done ms",
-        "scan p95 ms",
+        "with server",
+        "with desks ms",
+        "check-out p95",
+        "of idle",
     );
-    let mut rows = Vec::new();
-    for level in &levels {
-        let per_second = (records * level.lists as i64) as f64 / level.wall.as_secs_f64();
-        let ratio = each(level) / bare_cpu.max(1.0);
-        let (beside, scan) = level.with_desks.unwrap_or_default();
+    for level in levels {
+        let (database, all) = ratios(measured, level);
+        let (beside, check_out) = level.with_desks.unwrap_or_default();
         text.push_str(&format!(
-            "{:>8}{:>12.0}{:>14.0}{per_second:>16.0}{ratio:>10.2}{:>22.0}{scan:>14.1}\n",
+            "{:>6}{:>12.0}{:>12.0}{:>13.0}{database:>9.2}{all:>13.2}{:>15.0}{check_out:>15.1}{:>9.2}\n",
             level.lists,
             level.wall.as_secs_f64() * 1e3,
-            each(level),
+            per_second(measured, level),
+            level.processor_ms().1,
             beside.as_secs_f64() * 1e3,
+            check_out / desks_alone,
         ));
-        rows.push(json!({
-            "lists": level.lists,
-            "wall_ms": level.wall.as_secs_f64() * 1e3,
-            "cpu_ms": {"server": level.used.server.as_secs_f64() * 1e3, "database": level.used.database.as_secs_f64() * 1e3},
-            "records_per_second": per_second,
-            "cpu_ratio": ratio,
-            "beside_desks": {"wall_ms": beside.as_secs_f64() * 1e3, "scan_p95_ms": scan},
-        }));
     }
-    let statement = json!({"wall_ms": bare.wall.as_secs_f64() * 1e3, "cpu_ms": bare_cpu});
-    let figures = json!({"records": records, "items": database.items, "bytes_per_record": bytes,
-        "statement": statement, "scan_p95_ms_alone": desks_alone, "levels": rows});
-    Ok((text, figures))
+    let shown = |memory: Option<f64>| memory.map_or("unknown".to_owned(), |mib| format!("{mib:.0} MiB"));
+    text.push_str(&format!(
+        "private memory before and after: server {} and {}, database {:.0} MiB and {:.0} MiB\n",
+        shown(before.server),
+        shown(after.server),
+        before.database,
+        after.database,
+    ));
+    text
+}
+
+fn figures(measured: &Measured, items: i64) -> Value {
+    let Measured { records, bare, bytes, later, desks_alone, memory, levels } = measured;
+    let rows: Vec<Value> = levels
+        .iter()
+        .map(|level| {
+            let (database, all) = ratios(measured, level);
+            let (beside, check_out) = level.with_desks.unwrap_or_default();
+            json!({
+                "lists": level.lists,
+                "wall_ms": level.wall.as_secs_f64() * 1e3,
+                "cpu_ms_each": {"database": level.processor_ms().0, "with_server": level.processor_ms().1},
+                "records_per_second": per_second(measured, level),
+                "ratio": database,
+                "ratio_with_server": all,
+                "beside_desks": {"wall_ms": beside.as_secs_f64() * 1e3, "check_out_p95_ms": check_out,
+                    "check_out_p95_of_idle": check_out / desks_alone},
+            })
+        })
+        .collect();
+    let memory = memory.map(|memory| json!({"server_mib": memory.server, "database_mib": memory.database}));
+    json!({
+        "records": records,
+        "items": items,
+        "bytes_per_record": bytes,
+        "statement": {"wall_ms": bare.wall.as_secs_f64() * 1e3, "cpu_ms": bare.processor_ms().0},
+        "later_ms_each": {"removal": later.removal, "vacuum": later.vacuum},
+        "check_out_p95_ms_alone": desks_alone,
+        "memory": {"before": memory[0], "after": memory[1]},
+        "levels": rows,
+    })
 }
 
 async fn levels(options: &ListsOptions, database: &mut Database) -> Result<Measured> {
@@ -127,11 +210,14 @@ async fn levels(options: &ListsOptions, database: &mut Database) -> Result<Measu
     let session = Session::login(&mut connection, options.credentials.clone()).await?;
     let desks = Session::login(&mut connection, options.credentials.clone()).await?;
     let desks = Desks::find(address, desks, DESKS).await?;
-    let alone = async {
-        tokio::time::sleep(DESKS_ALONE).await;
-        Ok(())
+    let alone = async || {
+        let idle = async {
+            tokio::time::sleep(DESKS_SCAN).await;
+            Ok(())
+        };
+        desks.beside(idle).await.map(|((), scans)| scans)
     };
-    let ((), alone) = desks.beside(alone).await?;
+    let mut desks_alone = alone().await?;
     let processes =
         Processes { server: options.server, ..Processes::default() }.with_backend(database.backend);
     // Queries with different conditions that match nothing, so that no two lists share a run.
@@ -145,6 +231,7 @@ async fn levels(options: &ListsOptions, database: &mut Database) -> Result<Measu
         let id = answer.json()?["id"].as_str().map(str::to_owned);
         lists.push(id.ok_or_else(|| LabError::new(format!("a list was not made: {}", answer.brief())))?);
     }
+    let before = memory(&processes);
     let mut levels = Vec::new();
     let (mut records, mut bare) = (0, Vec::new());
     for count in LEVELS {
@@ -154,36 +241,74 @@ async fn levels(options: &ListsOptions, database: &mut Database) -> Result<Measu
             let started = Instant::now();
             records = database.one_statement().await?;
             let used = processes.read().since(&before);
-            bare.push(Level { lists: 1, wall: started.elapsed(), used, with_desks: None });
+            bare.push(Level { lists: 1, wall: started.elapsed(), used, runs: 1, with_desks: None });
             let before = processes.read();
             let started = Instant::now();
-            refresh(&session, &mut connection, &lists[..count]).await?;
+            refresh(&session, &mut connection, database, &lists[..count]).await?;
             rounds.push(Level {
                 lists: count,
                 wall: started.elapsed(),
                 used: processes.read().since(&before),
+                runs: 1,
                 with_desks: None,
             });
         }
-        let started = Instant::now();
-        let ((), scans) = desks.beside(refresh(&session, &mut connection, &lists[..count])).await?;
-        let with_desks = Some((started.elapsed(), scans.percentile_ms(95.0)));
-        levels.push(Level { with_desks, ..median(rounds) });
+        let repeated = async {
+            let (started, mut times) = (Instant::now(), 0);
+            while started.elapsed() < DESKS_SCAN {
+                refresh(&session, &mut connection, database, &lists[..count]).await?;
+                times += 1;
+            }
+            Ok(started.elapsed() / times)
+        };
+        let (each, scans) = desks.beside(repeated).await?;
+        levels.push(Level { with_desks: Some((each, scans.percentile_ms(95.0))), ..of_all(rounds) });
     }
-    let bytes = database.bytes_of_results().await? / (records.max(1) as f64);
+    let after = memory(&processes);
+    desks_alone.merge(alone().await?);
+    let bytes = database.bytes_of_a_record().await?;
     for list in &lists {
         session.send(&mut connection, Method::DELETE, &format!("/lists/{list}"), &Value::Null).await?;
     }
-    Ok(Measured { records, bare: median(bare), bytes, desks_alone: alone.percentile_ms(95.0), levels })
+    let later = database.remove_results(&lists).await?;
+    Ok(Measured {
+        records,
+        bare: of_all(bare),
+        bytes,
+        later,
+        desks_alone: desks_alone.percentile_ms(95.0),
+        memory: [before, after],
+        levels,
+    })
 }
 
-/// The round with the middle processor time.
-fn median(mut rounds: Vec<Level>) -> Level {
-    rounds.sort_by_key(|level| level.used.server + level.used.database);
-    rounds.swap_remove(rounds.len() / 2)
+/// Private memory of the server and of the database with all its processes.
+fn memory(processes: &Processes) -> Memory {
+    let of = |id: u32, with_children| {
+        let process = Process { name: String::new(), id, with_children };
+        Reading::take(&process).memory_bytes() as f64 / 1_048_576.0
+    };
+    Memory {
+        server: processes.server.map(|id| of(id, false)),
+        database: processes.postmaster.map_or(0.0, |id| of(id, true)),
+    }
 }
 
-async fn refresh(session: &Session, connection: &mut Connection, lists: &[String]) -> Result<()> {
+/// All runs of a level as one, with the median of their times.
+fn of_all(mut rounds: Vec<Level>) -> Level {
+    let (runs, mut used) = (rounds.len(), ProcessorTime::default());
+    rounds.iter().for_each(|round| used.add(&round.used));
+    rounds.sort_by_key(|round| round.wall);
+    Level { used, runs, ..rounds.swap_remove(runs / 2) }
+}
+
+/// Refreshes the lists at once, and waits for the end of all.
+async fn refresh(
+    session: &Session,
+    connection: &mut Connection,
+    database: &Database,
+    lists: &[String],
+) -> Result<()> {
     for list in lists {
         let answer =
             session.send(connection, Method::POST, &format!("/lists/{list}/refresh"), &Value::Null).await?;
@@ -191,23 +316,13 @@ async fn refresh(session: &Session, connection: &mut Connection, lists: &[String
             return Err(LabError::new(format!("a refresh was refused: {}", answer.brief())));
         }
     }
-    let until = Instant::now() + PATIENCE;
-    let path = format!("/lists?size=100&ids={}", lists.join(","));
-    loop {
-        let shown = session.get(connection, &path).await?;
-        let shown = shown["content"].as_array().cloned().unwrap_or_default();
-        if shown.iter().any(|list| list["latestRefreshFailed"] == true) {
-            return Err(LabError::new("a refresh has failed"));
-        }
-        if shown.iter().all(|list| list["isRefreshing"] == false) {
-            return Ok(());
-        }
-        if Instant::now() > until {
-            return Err(LabError::new("a refresh did not end"));
-        }
-        // What is asked here counts as the refresh's processor time.
-        tokio::time::sleep(Duration::from_millis(25)).await;
+    database.wait_for(lists).await?;
+    let shown = session.get(connection, &format!("/lists?size=100&ids={}", lists.join(","))).await?;
+    let shown = shown["content"].as_array().cloned().unwrap_or_default();
+    if shown.len() != lists.len() || shown.iter().any(|list| list["latestRefreshFailed"] == true) {
+        return Err(LabError::new("a refresh has failed"));
     }
+    Ok(())
 }
 
 /// The server's database, for the statement of the comparison.
@@ -277,18 +392,57 @@ impl Database {
         Ok(row.get(0))
     }
 
-    /// Bytes on disk of one result.
-    async fn bytes_of_results(&self) -> Result<f64> {
+    /// Waits until no refresh of these lists is open.
+    async fn wait_for(&self, lists: &[String]) -> Result<()> {
+        let open =
+            "SELECT count(*) FROM list_job WHERE list_id = ANY ($1::text[]::uuid[]) AND kind = 'refresh'
+             AND state IN ('queued', 'running')";
+        let open = self.client.prepare(open).await.context("looking at the jobs of lists")?;
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            let row =
+                self.client.query_one(&open, &[&lists]).await.context("looking at the jobs of lists")?;
+            if row.get::<_, i64>(0) == 0 {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Err(LabError::new("a refresh did not end"))
+    }
+
+    /// Bytes on disk of one record, of all stored results with their index and what was removed of them.
+    async fn bytes_of_a_record(&self) -> Result<f64> {
         let row = self
             .client
             .query_one(
-                "SELECT (sum(pg_column_size(ids)))::float8 / greatest(count(DISTINCT result_id), 1)
-                 FROM list_result_chunk WHERE result_id IN (SELECT result_id FROM list_details WHERE name LIKE 'Lab %'
-                     AND NOT is_deleted)",
+                "SELECT pg_total_relation_size('list_result_chunk') / greatest(sum(cardinality(ids)), 1)::float8
+                 FROM list_result_chunk",
                 &[],
             )
             .await
             .context("measuring results")?;
         Ok(row.get::<_, Option<f64>>(0).unwrap_or_default())
+    }
+
+    /// Removes the results of deleted lists, as maintenance does a minute later.
+    async fn remove_results(&self, lists: &[String]) -> Result<Later> {
+        let started = Instant::now();
+        let removed = self
+            .client
+            .execute(
+                "DELETE FROM list_result WHERE id IN (SELECT result_id FROM list_job
+                     WHERE list_id = ANY ($1::text[]::uuid[]) AND kind = 'refresh')",
+                &[&lists],
+            )
+            .await
+            .context("removing results")?;
+        let each = |since: Instant| since.elapsed().as_secs_f64() * 1e3 / removed.max(1) as f64;
+        let removal = each(started);
+        let started = Instant::now();
+        self.client
+            .batch_execute("VACUUM (ANALYZE) list_result, list_result_chunk")
+            .await
+            .context("vacuuming results")?;
+        Ok(Later { removal, vacuum: each(started) })
     }
 }

@@ -37,7 +37,7 @@ impl Desks {
         Ok(Desks { address, session, data, number })
     }
 
-    /// Scans while the other work lasts; what that gave, and how long each scan took.
+    /// Scans while the other work lasts; what that gave, and how long each check-out took.
     pub async fn beside<T>(&self, work: impl Future<Output = Result<T>>) -> Result<(T, Samples)> {
         let stop = Arc::new(AtomicBool::new(false));
         let users = Arc::new(self.data.users.clone());
@@ -75,7 +75,7 @@ impl Desks {
     }
 }
 
-/// Scans until it is stopped; an item that was checked out is checked in before.
+/// Scans until it is stopped; an item that was checked out is checked in before. The times are those of check-outs.
 async fn scans(mut connection: Connection, queues: [WorkQueue; 2], stop: Arc<AtomicBool>) -> Samples {
     let mut samples = Samples::default();
     for turn in (0..queues[0].items.len()).cycle() {
@@ -87,7 +87,9 @@ async fn scans(mut connection: Connection, queues: [WorkQueue; 2], stop: Arc<Ato
             let begun = Instant::now();
             match connection.call(Method::POST, target, &queue.headers, body).await {
                 Ok(answer) if answer.status.is_success() => {
-                    samples.succeeded(begun.elapsed(), Duration::ZERO)
+                    if queue.scan == Scan::CheckOut {
+                        samples.succeeded(begun.elapsed(), Duration::ZERO)
+                    }
                 }
                 Ok(answer) => samples.failed(answer.brief()),
                 Err(error) => samples.failed(error.to_string()),

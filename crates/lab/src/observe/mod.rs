@@ -12,13 +12,12 @@ mod prometheus;
 pub use consistency::check;
 pub use database::DatabaseFigures;
 pub use metrics::{MissingIndex, ModuleFigures};
-pub use processes::{Process, ProcessSeries};
+pub use processes::{Process, ProcessSeries, Reading};
 pub use prometheus::{PrometheusOptions, Series};
 
 use crate::client::{Address, Connection, Credentials, Session};
 use crate::error::{LabError, Result};
 use database::Database;
-use processes::Reading;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

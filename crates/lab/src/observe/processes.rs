@@ -38,6 +38,11 @@ impl Reading {
         reading
     }
 
+    /// Private memory in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory
+    }
+
     /// Percent of one core since an earlier reading.
     pub fn cpu_percent(&self, earlier: &Reading, seconds: f64) -> f64 {
         self.cpu.saturating_sub(earlier.cpu).as_secs_f64() / seconds.max(1e-3) * 100.0
