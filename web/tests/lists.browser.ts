@@ -109,6 +109,46 @@ it('a query that rows cannot say is edited as text, and its refusal is shown', a
   await context.close();
 });
 
+it('a list has a schedule, a history, and versions that can be restored', async () => {
+  const name = `Scheduled ${Math.floor(Math.random() * 1e9)}`;
+  const fql = '{"_version":"24","items.status_name":{"$eq":"Available"}}';
+  const { id } = await api.call<{ id: string }>('POST', '/lists', { name, entityTypeId: ITEMS, fqlQuery: fql, fields: ['items.barcode'], isActive: true, isPrivate: false });
+  const { page, context, errors } = await openDesk(browser);
+  await logIn(page);
+  await visit(page, `#/lists/${id}`);
+  const facts = page.getByRole('region', { name: 'About the list' });
+  await facts.getByText('never', { exact: true }).waitFor();
+
+  await page.keyboard.press('Alt+L');
+  await page.getByRole('status').getByText(/is being refreshed/).waitFor();
+  await page.getByRole('button', { name: 'Refresh', exact: true }).waitFor();
+  await page.getByText('Refreshes', { exact: true }).click();
+  const history = page.getByRole('group', { name: 'Refreshes' });
+  await history.getByRole('row').filter({ hasText: 'done' }).waitFor();
+  const downloading = page.waitForEvent('download');
+  await page.keyboard.press('Alt+X');
+  expect((await downloading).suggestedFilename()).toBe(`${name}.csv`);
+
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill(`${name} changed`);
+  await page.getByLabel('Refreshed by itself').selectOption({ label: 'every day' });
+  await page.getByRole('button', { name: 'Save and refresh' }).click();
+  await facts.getByText('every day').waitFor();
+  // A list that is being refreshed cannot be changed.
+  await expect.poll(async () => (await api.get<{ successRefresh?: { contentVersion: number } }>(`/lists/${id}`)).successRefresh?.contentVersion).toBe(2);
+
+  await page.getByText('Versions', { exact: true }).click();
+  await page.getByRole('button', { name: 'Restore version 1' }).click();
+  await settle(page);
+  await page.getByRole('dialog', { name: 'Restore an earlier version' }).getByRole('button', { name: 'Restore version 1' }).press('Enter');
+  await page.getByRole('heading', { name, exact: true }).waitFor();
+  const stored = await api.get<Record<string, unknown>>(`/lists/${id}`);
+  expect([stored['version'], stored['name'], stored['refreshEverySeconds']]).toEqual([3, name, 86_400]);
+  await api.call('DELETE', `/lists/${id}`);
+  expect(errors).toEqual([]);
+  await context.close();
+});
+
 describe.each(SIZES)('on a $name ($width px)', (size) => {
   it('the pages of lists have no problem', async () => {
     const { page, context, errors } = await openDesk(browser, size);

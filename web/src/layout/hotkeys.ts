@@ -18,6 +18,8 @@ export const DEFAULT_HOTKEYS = {
   edit: 'Ctrl+Alt+E',
   save: 'Ctrl+S',
   duplicate: 'Alt+C',
+  refreshList: 'Alt+L',
+  exportList: 'Alt+X',
 } as const;
 
 export type Hotkey = keyof typeof DEFAULT_HOTKEYS;

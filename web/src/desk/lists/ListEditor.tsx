@@ -14,8 +14,9 @@ import { createList, entityType, type EntityType, findList, type ListDraft, star
 import { useEntityTypes } from './ListsPage.tsx';
 import { columnsByName, dayOf } from './ListView.tsx';
 import { QueryBuilder } from './QueryBuilder.tsx';
+import { intervalChoices } from './schedule.ts';
 
-const EMPTY: ListDraft = { name: '', description: '', entityTypeId: '', fqlQuery: '', fields: [], isActive: true, isPrivate: false };
+const EMPTY: ListDraft = { name: '', description: '', entityTypeId: '', fqlQuery: '', fields: [], isActive: true, isPrivate: false, refreshEverySeconds: null };
 const startOfDay = (day: string) => fromWallTime(day);
 
 export function NewList({ from }: { from: string | undefined }) {
@@ -32,8 +33,8 @@ export function EditList({ id }: { id: string }) {
 }
 
 function draftOf(list: StoredList): ListDraft {
-  const { name, description = '', entityTypeId, fqlQuery = '', fields, isActive, isPrivate } = list;
-  return { name, description, entityTypeId, fqlQuery, fields, isActive, isPrivate };
+  const { name, description = '', entityTypeId, fqlQuery = '', fields, isActive, isPrivate, refreshEverySeconds = null } = list;
+  return { name, description, entityTypeId, fqlQuery, fields, isActive, isPrivate, refreshEverySeconds };
 }
 
 /** The form needs the fields of the record type before it can read the query. */
@@ -117,6 +118,12 @@ function ListForm({ draft: initial, type, types, chooseType, stored }: FormProps
           <Tick isSelected={draft.isActive} onChange={(isActive) => change({ isActive })}>
             {t('lists.activeTick')}
           </Tick>
+          <Choice
+            label={t('lists.refreshEvery')}
+            value={String(draft.refreshEverySeconds ?? 0)}
+            onChange={(seconds) => change({ refreshEverySeconds: Number(seconds) || null })}
+            options={intervalChoices(initial.refreshEverySeconds ?? 0)}
+          />
         </div>
       </section>
       <section className="card" aria-labelledby="list-query">

@@ -12,7 +12,9 @@ import { t, tn } from '../../text/messages.ts';
 import { ColumnChoice } from './ColumnChoice.tsx';
 import { fromFql, shownCell } from './conditions.ts';
 import { cancelRefresh, contentsOf, deleteList, type EntityColumn, entityType, exportList, findList, LIST_PAGE, type Numbered, startRefresh, type StoredList } from './list-api.ts';
+import { ListHistory } from './ListHistory.tsx';
 import { QueryInWords } from './QueryInWords.tsx';
+import { intervalInWords } from './schedule.ts';
 
 /** Milliseconds between two polls of a running refresh. */
 const POLL_MS = 1_000;
@@ -55,6 +57,7 @@ export function ListView({ id }: { id: string }) {
               [t('lists.visibility'), t(list.isPrivate ? 'lists.private' : 'lists.shared')],
               [t('lists.by'), list.createdByUsername],
               [t('lists.refreshed'), list.successRefresh && [formatDateTime(list.successRefresh.refreshEndDate), list.successRefresh.refreshedByUsername].filter(Boolean).join(', ')],
+              [t('lists.refreshEvery'), intervalInWords(list.refreshEverySeconds ?? 0)],
             ]}
           />
         </section>
@@ -64,6 +67,7 @@ export function ListView({ id }: { id: string }) {
         </section>
       </div>
       {type.data && <Contents list={list} columns={columns} />}
+      {type.data && <ListHistory list={list} columns={columns} />}
     </div>
   );
 }
@@ -86,7 +90,10 @@ function Actions({ list }: { list: StoredList }) {
   const fixed = list.isCanned ? t('lists.canned') : running ? t('lists.refreshing') : undefined;
   const mayEdit = fixed === undefined && may('lists.item.update');
   const copy = may('lists.collection.post') ? `${to('lists', 'new')}?from=${list.id}` : undefined;
+  const whyNotRefreshed = !list.isActive ? t('lists.inactive') : refused('lists.item.post');
+  const refresh = () => run(startRefresh(list.id));
   useHotkeys({
+    ...(running || whyNotRefreshed !== undefined ? {} : { refreshList: refresh }),
     ...(mayEdit ? { edit: () => go('lists', list.id, 'edit') } : {}),
     ...(copy ? { duplicate: () => goTo(copy), newRecord: () => go('lists', 'new') } : {}),
   });
@@ -98,7 +105,7 @@ function Actions({ list }: { list: StoredList }) {
             {t('lists.cancelRefresh')}
           </ActionButton>
         ) : (
-          <ActionButton variant="primary" why={!list.isActive ? t('lists.inactive') : refused('lists.item.post')} onPress={() => run(startRefresh(list.id))}>
+          <ActionButton variant="primary" why={whyNotRefreshed} onPress={refresh}>
             {t('lists.refresh')}
           </ActionButton>
         )}
@@ -229,6 +236,7 @@ function Export({ list, fields }: { list: StoredList; fields: string[] }) {
       .finally(() => setRunning(undefined));
   }
 
+  useHotkeys(why === undefined && running === undefined ? { exportList: () => start(fields) } : {});
   return (
     <div className="toolbar-actions">
       {error !== undefined && <FailureMessage error={error} />}

@@ -8,6 +8,7 @@ export interface Refresh {
   refreshEndDate?: string;
   refreshedByUsername?: string;
   recordsCount?: number;
+  listVersion?: number;
   error?: { code: string; message?: string };
 }
 
@@ -41,6 +42,8 @@ export interface StoredList {
   isPrivate: boolean;
   isCanned: boolean;
   version: number;
+  /** Seconds between two refreshes without anybody asking. */
+  refreshEverySeconds?: number;
   successRefresh?: Refresh;
   inProgressRefresh?: Refresh;
   failedRefresh?: Refresh;
@@ -55,6 +58,21 @@ export interface ListDraft {
   fields: string[];
   isActive: boolean;
   isPrivate: boolean;
+  refreshEverySeconds: number | null;
+}
+
+/** A list as it was after one of its changes. */
+export interface ListVersion {
+  id: string;
+  version: number;
+  name: string;
+  description?: string;
+  fqlQuery?: string;
+  fields: string[];
+  isActive: boolean;
+  isPrivate: boolean;
+  updatedByUsername?: string;
+  updatedDate?: string;
 }
 
 export interface DataType {
@@ -115,6 +133,18 @@ export function searchLists({ search, entityTypeId, active, visibility }: Filter
 export const findList = (id: string) => get<StoredList>(`/lists/${encodeURIComponent(id)}`);
 export const createList = (draft: ListDraft) => post<StoredList>('/lists', draft);
 export const updateList = (id: string, draft: ListDraft, version: number) => put<StoredList>(`/lists/${id}`, { ...draft, version });
+
+/** The refreshes of a list, the last first. */
+export const refreshesOf = (id: string) => get<{ refreshes: Refresh[] }>(withQuery(`/lists/${id}/refreshes`, { limit: LIST_PAGE })).then((found) => found.refreshes);
+
+/** The versions of a list, the first first. */
+export const versionsOf = (id: string) => get<ListVersion[]>(`/lists/${id}/versions`);
+
+/** The list with the content of an earlier version; the schedule has no versions. */
+export function restored(list: StoredList, { name, description = '', fqlQuery = '', fields, isActive, isPrivate }: ListVersion): ListDraft {
+  return { name, description, entityTypeId: list.entityTypeId, fqlQuery, fields, isActive, isPrivate, refreshEverySeconds: list.refreshEverySeconds ?? null };
+}
+
 export const deleteList = (id: string) => remove(`/lists/${id}`);
 export const startRefresh = (id: string) => post<Refresh>(`/lists/${id}/refresh`, {});
 export const cancelRefresh = (id: string) => remove(`/lists/${id}/refresh`);
