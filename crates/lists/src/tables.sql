@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS list_result (
     width integer NOT NULL,
     created timestamptz NOT NULL
 );
+ALTER TABLE list_result ALTER COLUMN created SET DEFAULT clock_timestamp();
 CREATE TABLE IF NOT EXISTS list_result_chunk (
     result_id uuid NOT NULL REFERENCES list_result (id) ON DELETE CASCADE,
     n integer NOT NULL,

@@ -25,7 +25,7 @@ impl Writer {
     pub async fn begin(connection: &Connection, id: Uuid, width: usize) -> Result<Writer, Failure> {
         connection
             .query(
-                "INSERT INTO list_result (id, width, created) VALUES ($1, $2, clock_timestamp())",
+                "INSERT INTO list_result (id, width) VALUES ($1, $2)",
                 vec![id.into(), (width as i64).into()],
             )
             .await?;
@@ -94,8 +94,7 @@ pub fn storing(found: &Statement, width: usize) -> String {
         ),
     };
     format!(
-        "WITH begun AS (INSERT INTO list_result (id, width, created)
-             VALUES (${result}::uuid, {width}, clock_timestamp())),
+        "WITH begun AS (INSERT INTO list_result (id, width) VALUES (${result}::uuid, {width})),
          stored AS (INSERT INTO list_result_chunk (result_id, n, ids)
              SELECT ${result}::uuid, (n / {CHUNK})::integer, array_agg(coalesce({id}, '{nil}'::uuid) ORDER BY {order})
              FROM (SELECT {ids}, row_number() OVER (ORDER BY {ids}) - 1 AS n FROM ({sql}) AS found ({ids})) AS numbered{parts}
