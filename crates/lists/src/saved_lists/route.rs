@@ -246,7 +246,8 @@ async fn shown(call: &Call, id: Uuid) -> Outcome<Value> {
 
 async fn update(call: Call) -> Outcome<Answer> {
     let id = call.id(0)?;
-    let ListRequest { mut content, refresh_every, version, query_id, .. } = decide::read(&call.object()?, false)?;
+    let ListRequest { mut content, refresh_every, version, query_id, .. } =
+        decide::read(&call.object()?, false)?;
     let list = permitted(&call, id, Action::Update).await?;
     let entity_type = type_of(&call, list.entity_type_id, Action::Update).await?;
     refuse_if_canned(&list, Action::Update)?;
