@@ -151,6 +151,34 @@ async fn a_replaced_loan_is_notified_of_only_if_its_due_date_changes() {
     assert_eq!(emails(&lending, 1).await, [to("ada", "Changed", "5/3/2099")]);
 }
 
+#[tokio::test]
+async fn a_borrower_without_patron_group_gets_no_notice_of_a_loan() {
+    let mut lending = LendingServer::open().await;
+    let changed = template(&lending, "Changed", "{{loan.dueDate}}").await;
+    notify_by(&mut lending, json!([notice(changed, "Manual due date change")]), json!([]), json!([])).await;
+    let (ada, item) = (reader(&lending, "ada").await, lending.item().await);
+    let loan = lent(&lending, &item, &ada).await;
+    let path = format!("/users/{}", ada.id);
+    let mut user = lending.admin().get(&path).await.expect(200);
+    user.as_object_mut().expect("a user").remove("patronGroup");
+    lending.admin().put(&path, &user).await.expect_status(204);
+    let due = json!({"dueDate": "2099-05-03T10:00:00Z"});
+    lending
+        .admin()
+        .post(&format!("/circulation/loans/{loan}/change-due-date"), &due)
+        .await
+        .expect_status(204);
+    for _ in 0..600 {
+        if let Some(notice) = explained(&lending, &loan).await["notices"].get(0) {
+            let reason = (notice["outcome"].as_str(), notice["reason"].as_str());
+            assert_eq!(reason, (Some("failed"), Some("the borrower has no patron group")));
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the notice has no outcome");
+}
+
 async fn request(lending: &LendingServer, item: &TestItem, patron: &TestPatron, kind: &str) -> Value {
     let request = json!({"requestType": kind, "requestLevel": "Item", "requestDate": "2026-05-01T10:00:00Z",
         "fulfillmentPreference": "Hold Shelf", "itemId": item.id, "holdingsRecordId": item.holdings,
