@@ -21,10 +21,10 @@ pub fn write(pipeline: &mut Pipeline, fine: &Charge, by: Option<Uuid>, now: Time
     charge(pipeline, fine, by, now)
 }
 
-/// Notices scheduled after the due date are not sent once the fine is charged.
+/// Notices scheduled for the due date or later are not sent once the fine is charged.
 static OVERDUE_NOTICES: RowChange = RowChange {
     one: "DELETE FROM scheduled_notice WHERE loan_id = $1 AND doc->>'triggeringEvent' = 'Due date'
-         AND doc->'noticeConfig'->>'timing' = 'After'",
+         AND doc->'noticeConfig'->>'timing' IN ('Upon At', 'After')",
     several: "DELETE FROM scheduled_notice WHERE loan_id = ANY ($1::uuid[])
-         AND doc->>'triggeringEvent' = 'Due date' AND doc->'noticeConfig'->>'timing' = 'After'",
+         AND doc->>'triggeringEvent' = 'Due date' AND doc->'noticeConfig'->>'timing' IN ('Upon At', 'After')",
 };

@@ -221,7 +221,7 @@ async fn overdue_notices_are_not_sent_once_the_fine_is_charged() {
             "nextRunTime": "2099-01-01T00:00:00Z", "noticeConfig": {"timing": timing, "format": "Email",
             "templateId": Uuid::new_v4(), "sendInRealTime": true}})
     };
-    for timing in ["After", "Upon At"] {
+    for timing in ["After", "Upon At", "Before"] {
         server.create("/scheduled-notice-storage/scheduled-notices", &scheduled(timing)).await;
     }
     server.check_in(&item, server.main_desk).await.expect(200);
@@ -232,7 +232,7 @@ async fn overdue_notices_are_not_sent_once_the_fine_is_charged() {
         .flatten()
         .map(|notice| &notice["noticeConfig"]["timing"])
         .collect();
-    assert_eq!(timings, ["Upon At"]);
+    assert_eq!(timings, ["Before"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
