@@ -11,7 +11,7 @@ use super::deliver::{self, Count, Notice};
 use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
 use super::immediate::PlanningFacts;
-use super::{LOCK, context, send_emails, users_of};
+use super::{LOCK, WhenBusy, context, process, send_emails, users_of};
 use crate::records::notices::SCHEDULED_NOTICE;
 use crate::settings::CirculationSettings;
 use carrel_platform::jobs::{Job, Run, Running};
@@ -92,6 +92,8 @@ pub static OVERDUE_FINE_NOTICES: Job =
 pub fn connect(router: &mut Router) {
     let mut on = |path: &'static str, kind: &'static Kind| {
         router.on("POST", path, move |call| async move {
+            // What a call just before has caused is planned first.
+            process(call.tenant()?, WhenBusy::Wait).await?;
             let (_, count) = send_page(call.tenant()?, kind, &[], call.now).await?;
             if count.sent > 0 {
                 send_emails(call.tenant()?);

@@ -51,6 +51,18 @@ async fn let_time_pass(lending: &LendingServer, days: i64) {
 }
 
 #[tokio::test]
+async fn a_run_first_plans_what_earlier_calls_have_caused() {
+    let mut lending = LendingServer::open().await;
+    let late = template(&lending, "Late", "-").await;
+    notify_by(&mut lending, json!([timed(late, "Due date", "After", 1)]), json!([]), json!([])).await;
+    let (ada, item) = (reader(&lending, "ada").await, lending.item().await);
+    lent(&lending, &item, &ada).await;
+    run(&lending, "loan").await;
+    let planned = lending.admin().get("/scheduled-notice-storage/scheduled-notices").await.expect(200);
+    assert_eq!(planned["totalRecords"], 1);
+}
+
+#[tokio::test]
 async fn due_date_notices_are_scheduled_sent_and_explained() {
     let mut lending = LendingServer::open().await;
     let (soon, late) =
