@@ -9,7 +9,7 @@ use carrel_circulation::records::policies::CIRCULATION_SETTING;
 use carrel_platform::record_store::read::{self, PageRequest};
 use carrel_platform::record_store::write;
 use carrel_platform::{Answer, Bind, Call, Json, Pipeline, Router};
-use carrel_records::shape::{NOT_A_UUID, is_uuid};
+use carrel_records::shape::{NOT_A_UUID, Shape, is_uuid};
 use carrel_records::{Failure, Refusal, RefusalCode, time};
 use http::StatusCode;
 use serde::Deserialize;
@@ -32,6 +32,18 @@ struct Printed {
     requester_name: String,
     print_event_date: String,
 }
+
+static PRINTED: LazyLock<Shape> = LazyLock::new(|| {
+    Shape::parse(
+        "requestIds:array<string>(uuid,items=1..)=[]
+         requesterId:string(uuid)*
+         requesterName:string(like=not-blank)*
+         printEventDate:string(date-time)*",
+        false,
+    )
+});
+static STATUS: LazyLock<Shape> =
+    LazyLock::new(|| Shape::parse("requestIds:array<string>(uuid,items=1..)=[]", false));
 
 /// FOLIO matches settings by this word in their name, so `printEventLogFeature 2` counts as a second one.
 static SETTING: LazyLock<PageRequest> = LazyLock::new(|| PageRequest::all("name=printEventLogFeature"));
@@ -75,7 +87,7 @@ async fn enter_at_desk(call: Call) -> Result<Answer, Failure> {
 }
 
 async fn enter(call: Call) -> Result<Answer, Failure> {
-    write_events(&call, call.read_json()?).await?;
+    write_events(&call, call.read_checked(&PRINTED)?).await?;
     Ok(Answer::text(StatusCode::CREATED, ""))
 }
 
@@ -136,7 +148,7 @@ struct StatusQuery {
 
 /// How often the slip of each request was printed, and when last.
 async fn status(call: Call) -> Result<Answer, Failure> {
-    let query: StatusQuery = call.read_json()?;
+    let query: StatusQuery = call.read_checked(&STATUS)?;
     let requests = ids("requestIds", &query.request_ids)?;
     let connection = call.tenant()?.writer().await?;
     let rows = connection

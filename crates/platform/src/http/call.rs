@@ -6,6 +6,7 @@ use crate::surface::Route;
 use crate::tenant::Tenant;
 use crate::tenant_profile::TenantProfile;
 use carrel_records::Failure;
+use carrel_records::shape::Shape;
 use http::HeaderMap;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -92,6 +93,16 @@ impl Call {
         }
     }
 
+    /// The body's JSON object, validated against the shape and deserialized.
+    pub fn read_checked<T: DeserializeOwned>(&self, shape: &Shape) -> Result<T, Failure> {
+        let mut body = self.object()?;
+        let refusals = shape.check(&mut body);
+        if !refusals.is_empty() {
+            return Err(Failure::Refused(refusals));
+        }
+        serde_json::from_value(Value::Object(body)).map_err(not_expected)
+    }
+
     fn read_body<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         if self.body.is_empty() {
             return Err(Failure::Invalid("The body must not be empty: JSON is expected".into()));
@@ -102,7 +113,7 @@ impl Call {
                 true => serde_json::from_slice::<Value>(&self.body).and_then(serde_json::from_value),
                 false => Err(error),
             })
-            .map_err(|error| Failure::Invalid(format!("The body is not the JSON expected here: {error}")))
+            .map_err(not_expected)
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -124,6 +135,10 @@ fn cannot_be_kept(value: &Value, levels: usize) -> Option<&'static str> {
             .then_some("holds a number that is too large"),
         Value::Null | Value::Bool(_) | Value::String(_) => None,
     }
+}
+
+fn not_expected(error: serde_json::Error) -> Failure {
+    Failure::Invalid(format!("The body is not the JSON expected here: {error}"))
 }
 
 fn not_an_object() -> Failure {

@@ -68,13 +68,18 @@ impl Bounds {
     /// Why the array has too few or too many elements, if it has.
     pub fn of_array(&self, elements: &[serde_json::Value], path: &str) -> Option<Refusal> {
         let span = self.items.filter(|span| !span.holds(elements.len()))?;
-        let shown: Vec<String> = elements
-            .iter()
-            .take(20)
-            .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
-            .collect();
-        Some(refusal(span.says(), SIZE, path, format!("[{}]", shown.join(", "))))
+        Some(refusal(span.says(), SIZE, path, shown(elements)))
     }
+}
+
+/// The first elements of an array, as Java prints them.
+pub(super) fn shown(elements: &[serde_json::Value]) -> String {
+    let shown: Vec<String> = elements
+        .iter()
+        .take(20)
+        .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
+        .collect();
+    format!("[{}]", shown.join(", "))
 }
 
 pub(super) const NOT_NULL: RefusalCode = RefusalCode::ConstraintNotNull;

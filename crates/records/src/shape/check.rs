@@ -1,6 +1,6 @@
 //! Validates a document against a shape.
 
-use super::bounds::{NOT_NULL, PATTERN, refusal};
+use super::bounds::{NOT_NULL, PATTERN, refusal, shown};
 use super::{Element, Format, JsonKind, Property, Shape, Strictness};
 use crate::refusal::{MAX_REFUSALS, Refusal};
 use serde_json::{Map, Value};
@@ -9,6 +9,9 @@ use uuid::Uuid;
 
 /// FOLIO's text for a text that is not a UUID. It lists versions 1 to 5; Carrel accepts all versions.
 pub const NOT_A_UUID: &str = "must match \"^[a-fA-F0-9]{8}-[a-fA-F0-9]{4}-[1-5][a-fA-F0-9]{3}-[89abAB][a-fA-F0-9]{3}-[a-fA-F0-9]{12}$\"";
+
+/// FOLIO's text for an array of which an element does not match its pattern.
+const ELEMENTS: &str = "elements in list must match pattern";
 
 impl Shape {
     /// Applies defaults, removes what is not stored, and returns the refusals with the texts of FOLIO's modules.
@@ -149,19 +152,20 @@ impl Property {
                 if strictness == Strictness::Whole {
                     refusals.extend(self.bounds.of_array(elements, path));
                 }
+                let mut of_texts = Vec::new();
                 for (place, item) in elements.iter_mut().enumerate() {
-                    if refusals.len() >= MAX_REFUSALS {
-                        return;
+                    if refusals.len() + of_texts.len() >= MAX_REFUSALS {
+                        break;
                     }
                     let path = format!("{path}[{place}]");
                     match (element, &mut *item) {
                         (Element::Any, _) => {}
                         (Element::Text, Value::String(_)) => {
-                            self.check_text(item, &path, strictness, refusals)
+                            self.check_text(item, &path, strictness, &mut of_texts)
                         }
                         (Element::Text, Value::Number(_) | Value::Bool(_)) => {
                             *item = Value::String(item.to_string());
-                            self.check_text(item, &path, strictness, refusals)
+                            self.check_text(item, &path, strictness, &mut of_texts)
                         }
                         (Element::Object, Value::Object(object)) => {
                             self.inner.check_level(object, &format!("{path}."), strictness, refusals);
@@ -172,6 +176,13 @@ impl Property {
                         ),
                     }
                 }
+                // FOLIO's validator reports the pattern of elements once, for the array.
+                let refused = of_texts.len();
+                of_texts.retain(|refusal| refusal.code != Some(PATTERN));
+                if of_texts.len() < refused {
+                    refusals.push(refusal(ELEMENTS, PATTERN, path, shown(elements)));
+                }
+                refusals.append(&mut of_texts);
             }
             (_, value) => wrong(refusals, value),
         }
@@ -312,6 +323,15 @@ mod tests {
             refusals(shape, json!({"name": "a", "status": {"name": "In process (non-requestable)"}})),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn an_array_is_refused_once_for_elements_that_are_no_uuids() {
+        let mut document = json!({"ids": ["a", "b"]}).as_object().cloned().unwrap_or_default();
+        let refusals = Shape::parse("ids:array<string>(uuid)", true).check(&mut document);
+        assert_eq!(refusals.len(), 1);
+        assert_eq!(refusals[0].message, "elements in list must match pattern");
+        assert_eq!(refusals[0].parameters, [("ids".to_owned(), Some("[a, b]".to_owned()))]);
     }
 
     #[test]

@@ -82,9 +82,9 @@ async fn a_malformed_request_id_is_refused() {
     let storage = "/print-events-storage/print-events-entry";
     for (path, body, key) in [
         (desk, entry(&page, "nobody"), "requesterId"),
-        (storage, entry("none", &admin), "requestIds[0]"),
+        (storage, entry("none", &admin), "requestIds"),
         (storage, entry(&page, "nobody"), "requesterId"),
-        ("/print-events-storage/print-events-status", json!({"requestIds": ["none"]}), "requestIds[0]"),
+        ("/print-events-storage/print-events-status", json!({"requestIds": ["none"]}), "requestIds"),
     ] {
         let refused = server.admin().post(path, &body).await.expect(422);
         assert_eq!(refused["errors"][0]["parameters"][0]["key"], key, "{path}");
@@ -103,4 +103,14 @@ async fn two_settings_with_the_word_in_their_names_are_ambiguous() {
         printed(&server, &[page]).await.refusals(),
         ["Multiple configurations found for print event feature"]
     );
+}
+
+#[tokio::test]
+async fn a_stored_print_event_needs_all_its_properties() {
+    let server = LendingServer::open().await;
+    let entry = json!({"requestIds": [Uuid::new_v4()], "requesterId": Uuid::new_v4(), "requesterName": null,
+        "printEventDate": "2026-05-01T10:00:00Z"});
+    let refused = server.admin().post("/print-events-storage/print-events-entry", &entry).await;
+    assert_eq!(refused.refusals(), ["must not be null"]);
+    assert_eq!(refused.json()["errors"][0]["parameters"][0]["key"], "requesterName");
 }
