@@ -24,6 +24,39 @@ pub fn routes(router: &mut Router) {
     router.on("POST", "/authority-source-files/{id}/hrid", next_hrid);
 }
 
+/// The files that FOLIO has for every library.
+macro_rules! first_files {
+    () => {
+        include_str!("authority_source_files.json")
+    };
+}
+
+/// The files of a new tenant that has reference records.
+pub fn reference_records() -> Vec<(String, Value)> {
+    let files: Vec<Value> = serde_json::from_str(first_files!()).expect("the files are JSON");
+    files.into_iter().map(|file| (AUTHORITY_SOURCE_FILE.path.to_owned(), file)).collect()
+}
+
+/// SQL that gives a tenant of an older release the files of a new one, if it has FOLIO's reference records. They cannot
+/// be deleted, so nothing comes back that a library does not want.
+macro_rules! add_first_files {
+    () => {
+        concat!(
+            "INSERT INTO authority_source_file (id, doc)
+             SELECT (file->>'id')::uuid, file || jsonb_build_object('_version', 1, 'metadata',
+                 jsonb_build_object('createdDate', moment, 'updatedDate', moment))
+             FROM jsonb_array_elements($files$",
+            $crate::authority_source_files::first_files!(),
+            "$files$) file,
+                 to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"+00:00\"') moment
+             WHERE EXISTS (SELECT FROM instance_type WHERE id = '6312d172-f0cf-40f6-b27d-9fa8feaf332f')
+             ON CONFLICT DO NOTHING;
+            "
+        )
+    };
+}
+pub(crate) use {add_first_files, first_files};
+
 /// Changes of source files wait for each other here, as names, prefixes and addresses are each used once.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('authority source files of ' || current_schema()))";
 

@@ -55,6 +55,11 @@ pub fn first_records() -> Vec<(String, serde_json::Value)> {
     records
 }
 
+/// Reference records of a new tenant, with the paths of their collections.
+pub fn reference_records() -> Vec<(String, serde_json::Value)> {
+    authority_source_files::reference_records()
+}
+
 static JOBS: &[&Job] = &[&bulk_jobs::BULK_JOBS];
 
 const TABLES: &str = concat!(
@@ -63,7 +68,8 @@ const TABLES: &str = concat!(
     include_str!("source_record.sql"),
     include_str!("deletions/deletion.sql"),
     include_str!("bulk_jobs/tables.sql"),
-    include_str!("authority_source_files.sql")
+    include_str!("authority_source_files.sql"),
+    authority_source_files::add_first_files!()
 );
 
 fn routes(router: &mut Router) {

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 /// Collections of `reference-data.json` that FOLIO's modules fill for every tenant; the others are reference records.
 const NEEDED: [&str; 10] = [
-    "/circulation-settings-storage/circulation-settings",
     "/eventConfig",
     "/feefines",
     "/hrid-settings-storage/hrid-settings",
@@ -14,9 +13,13 @@ const NEEDED: [&str; 10] = [
     "/inventory-settings",
     "/locale",
     "/patron-block-conditions",
+    "/staff-slips-storage/staff-slips",
     "/templates",
     "/users/configurations/entry",
 ];
+
+/// Collections that scripts of FOLIO's modules fill, without metadata.
+const WRITTEN_BY_SCRIPTS: [&str; 2] = ["/staff-slips-storage/staff-slips", "/templates"];
 
 /// Every record of a new tenant.
 pub fn all() -> Vec<FirstRecord> {
@@ -24,7 +27,13 @@ pub fn all() -> Vec<FirstRecord> {
     records.extend(carrel_inventory::first_records());
     records
         .into_iter()
-        .map(|(path, document)| FirstRecord { path, document, is_reference: false })
+        .map(|(path, document)| FirstRecord { path, document, is_reference: false, without_metadata: false })
+        .chain(carrel_inventory::reference_records().into_iter().map(|(path, document)| FirstRecord {
+            path,
+            document,
+            is_reference: true,
+            without_metadata: false,
+        }))
         .chain(reference_data())
         .collect()
 }
@@ -49,7 +58,12 @@ fn reference_data() -> impl Iterator<Item = FirstRecord> {
     });
     collections.into_iter().flat_map(|(path, documents)| {
         let is_reference = !NEEDED.contains(&path.as_str());
-        documents.into_iter().map(move |document| FirstRecord { path: path.clone(), document, is_reference })
+        documents.into_iter().map(move |document| FirstRecord {
+            path: path.clone(),
+            document,
+            is_reference,
+            without_metadata: WRITTEN_BY_SCRIPTS.contains(&path.as_str()),
+        })
     })
 }
 

@@ -285,13 +285,14 @@ impl Node {
             ReferenceRecords::LeftOut => !first.is_reference,
         };
         let first_records: Vec<&FirstRecord> = self.first_records.iter().filter(wanted).collect();
-        for FirstRecord { path, document, .. } in &first_records {
+        for first in &first_records {
+            let path = &first.path;
             let record = self
                 .records
                 .iter()
                 .find(|record| record.path == path)
                 .ok_or_else(|| Failure::internal(format!("first record of unknown collection {path}")))?;
-            crate::record_store::write::insert_first(&mut pipeline, record, document, now)?;
+            crate::record_store::write::insert_first(&mut pipeline, record, first, now)?;
         }
         tx.send(pipeline).await.map_err(|error| {
             let which =

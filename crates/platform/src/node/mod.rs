@@ -128,6 +128,8 @@ pub struct FirstRecord {
     pub document: Value,
     /// Not needed by Carrel: a tenant can be created without these.
     pub is_reference: bool,
+    /// FOLIO's module writes it by a script, so it has no `metadata`.
+    pub without_metadata: bool,
 }
 
 /// Whether a new tenant gets the reference records.

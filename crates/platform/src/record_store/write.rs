@@ -4,6 +4,7 @@
 use crate::database::{Bind, Json, Pipeline, Tx};
 use crate::event::Event;
 use crate::http::Caller;
+use crate::node::FirstRecord;
 use crate::outbox;
 use crate::record_store::{Records, change_listeners, read, shape_of};
 use crate::tenant::Tenant;
@@ -162,14 +163,17 @@ pub fn update(
 pub fn insert_first(
     pipeline: &mut Pipeline,
     record: &'static RecordType,
-    document: &Value,
+    first: &FirstRecord,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let Value::Object(document) = document else {
+    let Value::Object(document) = &first.document else {
         return Err(Failure::internal("a first record is a JSON object"));
     };
     // FOLIO's reference data has properties that its shapes do not have, so it is not validated.
-    let ready = complete_new(record, document.clone(), &Caller::default(), now)?;
+    let mut ready = complete_new(record, document.clone(), &Caller::default(), now)?;
+    if first.without_metadata {
+        ready.document.remove("metadata");
+    }
     pipeline.add(
         format!("INSERT INTO {} (id, doc) VALUES ($1, $2) ON CONFLICT DO NOTHING", record.table),
         vec![ready.id.into(), Bind::Json(Value::Object(ready.document).to_string())],
@@ -309,4 +313,11 @@ fn take_id(document: &mut Document) -> Result<Option<Uuid>, Failure> {
 pub fn uuid_time(now: Timestamp) -> uuid::Timestamp {
     let millis = now.as_millisecond().max(0) as u64;
     uuid::Timestamp::from_unix(uuid::NoContext, millis / 1000, ((millis % 1000) * 1_000_000) as u32)
+}
+
+/// The time of the id with this index, of at most 4,096 that are drawn at the same moment and sort in their order.
+pub fn nth_uuid_time(now: Timestamp, index: usize) -> uuid::Timestamp {
+    let millis = now.as_millisecond().max(0) as u64;
+    let nanos = ((millis % 1000) * 1_000_000) as u32;
+    uuid::Timestamp::from_unix_time(millis / 1000, nanos, (index % 4096) as u128, 12)
 }

@@ -184,3 +184,17 @@ async fn renamed_tables_can_be_used_by_older_programs_under_their_former_names()
         "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v'";
     assert_eq!(count(&database, views).await, 0);
 }
+
+#[tokio::test]
+async fn a_tenant_of_an_older_release_gets_folios_authority_source_files() {
+    let server = TestServer::start().await;
+    let database = server.database().await;
+    let files = "SELECT count(*) FROM authority_source_file WHERE doc->>'source' = 'folio'";
+    database.batch_execute("DELETE FROM authority_source_file").await.expect("they are not there yet");
+    opened(&server, module(EARLY, "", &[])).await;
+    assert_eq!(count(&database, files).await, 12);
+    let without = "DELETE FROM authority_source_file; DELETE FROM instance_type";
+    database.batch_execute(without).await.expect("it has no reference records");
+    opened(&server, module(EARLY_WITH_BAY, "", &[])).await;
+    assert_eq!(count(&database, files).await, 0);
+}
