@@ -50,7 +50,9 @@ async fn create(call: Call, kind: &'static Kind) -> Result<Answer, Failure> {
     let written = routes::create(kind.record, call).await;
     // FOLIO quirk: only a new policy with a duplicate name has a specific refusal.
     let Err(Failure::Refused(refusals)) = written else { return written };
-    if name_is_taken(&tenant, kind, &policy).await? {
+    // The id is checked before the name.
+    let is_of_id = refusals.iter().any(|refusal| refusal.parameters.iter().any(|(key, _)| key == "id"));
+    if !is_of_id && name_is_taken(&tenant, kind, &policy).await? {
         let (message, code) = kind.taken_name;
         return Err(Refusal::new(message).code(code).into());
     }

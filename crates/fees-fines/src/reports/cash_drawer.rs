@@ -5,11 +5,18 @@ use super::format::{Format, patron_info, staff_info};
 use super::request::{Period, bind, refuse_if_too_long, texts, unprocessable};
 use super::totals::totals;
 use carrel_platform::{Answer, Call, Json};
+use carrel_records::shape::Shape;
 use carrel_records::{Failure, Money};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
+
+static REQUEST: LazyLock<Shape> = LazyLock::new(|| {
+    Shape::parse("startDate:string*; endDate:string; createdAt:string(uuid)*; sources:array<string>", true)
+});
+static SOURCES_REQUEST: LazyLock<Shape> = LazyLock::new(|| Shape::parse("createdAt:string(uuid)*", true));
 
 pub async fn report(call: Call) -> Result<Answer, Failure> {
-    let body = call.object()?;
+    let body: Map<String, Value> = call.read_checked(&REQUEST)?;
     let period = match Period::read(&body) {
         Ok(period) => period,
         Err(text) => return Ok(unprocessable(text)),
@@ -92,7 +99,7 @@ fn entry(action: &Value, account: &Value, format: &Format) -> Value {
 
 /// The users who have accepted payments at a service point.
 pub async fn sources(call: Call) -> Result<Answer, Failure> {
-    let body = call.object()?;
+    let body: Map<String, Value> = call.read_checked(&SOURCES_REQUEST)?;
     let created_at = body.get("createdAt").and_then(Value::as_str).map(str::to_owned);
     let connection = call.tenant()?.reader().await?;
     let rows = connection

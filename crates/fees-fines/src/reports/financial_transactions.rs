@@ -6,10 +6,12 @@ use super::request::{Period, bind, refuse_if_too_long, texts, unprocessable};
 use super::totals::totals;
 use crate::actions::ActionKind;
 use carrel_platform::{Answer, Call, Connection, Json};
+use carrel_records::shape::Shape;
 use carrel_records::{Failure, Money};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -25,9 +27,15 @@ type LoansFuture<'a> = Pin<Box<dyn Future<Output = Result<HashMap<Uuid, LoanDeta
 /// Finds loans by their ids.
 pub type FindLoans = for<'a> fn(&'a Connection, Vec<Uuid>) -> LoansFuture<'a>;
 
+static REQUEST: LazyLock<Shape> = LazyLock::new(|| {
+    let shape =
+        "feeFineOwner:string(uuid)*; createdAt:array<string>(uuid); startDate:string*; endDate:string";
+    Shape::parse(shape, true)
+});
+
 /// Answers the report.
 pub async fn report(call: Call, find_loans: FindLoans) -> Result<Answer, Failure> {
-    let body = call.object()?;
+    let body: Map<String, Value> = call.read_checked(&REQUEST)?;
     let period = match Period::read(&body) {
         Ok(period) => period,
         Err(text) => return Ok(unprocessable(text)),

@@ -5,14 +5,20 @@ use super::format::{Format, amount_text, patron_info, patron_name, staff_info};
 use super::request::{Period, bind, refuse_if_too_long, texts, unprocessable};
 use crate::actions::{ActionKind, PAST_ACTIONS, PastAction, read_past_actions};
 use carrel_platform::{Answer, Call, Json};
+use carrel_records::shape::Shape;
 use carrel_records::{Failure, Money};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+static REQUEST: LazyLock<Shape> = LazyLock::new(|| {
+    Shape::parse("startDate:string; endDate:string; feeFineOwners:array<string>(uuid)", true)
+});
+
 pub async fn report(call: Call) -> Result<Answer, Failure> {
-    let body = call.object()?;
+    let body: Map<String, Value> = call.read_checked(&REQUEST)?;
     let period = match Period::read(&body) {
         Ok(period) if period.has_end_only() => {
             return Ok(unprocessable("Start date should not be empty when end date is specified"));

@@ -134,3 +134,18 @@ async fn malformed_periods_are_refused_in_plain_text() {
         assert_eq!(fees.server.post(path, &request).await.expect(422), text, "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_reports_request_has_no_other_properties() {
+    let fees = Fees::open().await;
+    for (path, request, text) in [
+        ("refund", json!({"incorrectField": 1}), "Unrecognized field \"incorrectField\""),
+        ("refund", json!({"feeFineOwners": ["me"]}), "elements in list must match pattern"),
+        ("cash-drawer-reconciliation", json!({"createdAt": SERVICE_POINT}), "must not be null"),
+        ("cash-drawer-reconciliation/sources", json!({}), "must not be null"),
+        ("financial-transactions-detail", json!({"startDate": "2026-01-01"}), "must not be null"),
+    ] {
+        let refused = fees.server.post(&format!("/feefine-reports/{path}"), &request).await;
+        assert_eq!(refused.refusals(), [text], "{path}");
+    }
+}

@@ -72,3 +72,16 @@ async fn an_account_shows_contributors_and_the_title_of_its_item() {
     let action = server.create("/feefineactions", &action).await;
     assert!(action.get("metadata").is_none(), "actions have no metadata: {action}");
 }
+
+#[tokio::test]
+async fn a_policy_with_the_id_and_the_name_of_another_is_refused_for_its_id() {
+    let server = TestServer::start().await;
+    let policy = json!({"id": Uuid::new_v4(), "name": "Lost", "chargeAmountItem": {"amount": "10.00",
+        "chargeType": "anotherCost"}, "lostItemProcessingFee": "5.00", "chargeAmountItemPatron": false,
+        "chargeAmountItemSystem": false, "returnedLostItemProcessingFee": false, "replacedLostItemProcessingFee": false,
+        "replacementProcessingFee": "0.00", "replacementAllowed": false, "lostItemReturned": "Charge"});
+    server.post("/lost-item-fees-policies", &policy).await.expect(201);
+    let refused = server.post("/lost-item-fees-policies", &policy).await.refusals();
+    let id = policy["id"].as_str().unwrap_or_default();
+    assert_eq!(refused, [format!("id value already exists in table lost_item_fee_policy: {id}")]);
+}
