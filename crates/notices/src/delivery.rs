@@ -8,10 +8,12 @@ use crate::email;
 use crate::rendering::TemplateRequest;
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Answer, Call, Connection, Json, Pipeline, Router, jobs};
+use carrel_records::shape::Shape;
 use carrel_records::{Failure, Refusal};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 use uuid::Uuid;
 
 /// The channels of mod-sender.
@@ -19,12 +21,12 @@ const CHANNELS: [&str; 3] = ["email", "mail", "sms"];
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/message-delivery", |call| async move {
-        let delivery: Delivery = call.read_json()?;
+        let delivery: Delivery = call.read_checked(&DELIVERY)?;
         send(&call, &delivery).await?;
         Ok(Answer::no_content())
     });
     router.on("POST", "/patron-notice", |call| async move {
-        let notice: PatronNotice = call.read_json()?;
+        let notice: PatronNotice = call.read_checked(&PATRON_NOTICE)?;
         match notice.send(&call).await {
             // FOLIO quirk: an invalid template or recipient is 422 here, and 400 on the routes of templates and users.
             Err(Failure::Invalid(message)) => Err(Refusal::new(message).into()),
@@ -32,6 +34,38 @@ pub fn connect(router: &mut Router) {
         }
     });
 }
+
+static DELIVERY: LazyLock<Shape> = LazyLock::new(|| {
+    Shape::parse(
+        "notificationId:string*
+         recipientUserId:string*
+         messages:array<object>=[]
+         messages[].deliveryChannel:string*
+         messages[].from:string
+         messages[].outputFormat:string
+         messages[].header:string
+         messages[].body:string
+         messages[].attachments:array<object>
+         messages[].attachments[].contentType:string
+         messages[].attachments[].name:string
+         messages[].attachments[].description:string
+         messages[].attachments[].data:string
+         messages[].attachments[].disposition:string
+         messages[].attachments[].contentId:string",
+        true,
+    )
+});
+static PATRON_NOTICE: LazyLock<Shape> = LazyLock::new(|| {
+    Shape::parse(
+        "recipientId:string*
+         deliveryChannel:string*
+         templateId:string*
+         outputFormat:string=text/html
+         lang:string
+         context:object(open)",
+        true,
+    )
+});
 
 /// A notice that is rendered from a template and sent.
 #[derive(Deserialize)]

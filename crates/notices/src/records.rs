@@ -16,7 +16,7 @@ pub static TEMPLATE: RecordType = RecordType {
     shape: "
         id:string(uuid)
         description:string
-        outputFormats:array<string>*
+        outputFormats:array<string>=[]
         templateResolver:string*
         localizedTemplates:object*
         localizedTemplates{}.header:string(like=visible-line)*
@@ -24,7 +24,6 @@ pub static TEMPLATE: RecordType = RecordType {
         localizedTemplates{}.attachments:array<object>(open)=[]
         scope:string
     ",
-    metadata: false,
     closed: false,
     ..PLAIN
 };

@@ -1,9 +1,9 @@
 //! Templates of notices: answers that differ from those of plain records.
 //!
-//! Routes: POST of `/templates`; GET, PUT and DELETE of `/templates/{templateId}`. Modules above say by
+//! Routes: POST of `/templates` and `/eventConfig`; GET, PUT and DELETE of `/templates/{templateId}`. Modules above say by
 //! [`TemplateDeletion`] whether a template is in use.
 
-use crate::records::TEMPLATE;
+use crate::records::{EVENT_CONFIGURATION, TEMPLATE};
 use carrel_platform::record_store::routes::{self as plain, delete_many};
 use carrel_platform::record_store::{read, write};
 use carrel_platform::{Answer, Call, Changes, Pipeline, Router};
@@ -23,6 +23,9 @@ const RESOLVER: &str = "mustache";
 
 pub fn routes(router: &mut Router) {
     router.on("POST", "/templates", create);
+    router.on("POST", EVENT_CONFIGURATION.path, |call| {
+        plain::create_refusing_duplicates_with_400(&EVENT_CONFIGURATION, call)
+    });
     router.on("GET", "/templates/{templateId}", find);
     router.on("PUT", "/templates/{templateId}", replace);
     router.on("DELETE", "/templates/{templateId}", delete);

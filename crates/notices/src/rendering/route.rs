@@ -3,16 +3,18 @@
 use super::dates::DateStyle;
 use super::{Localized, Rendered, render};
 use carrel_platform::{Answer, Connection, Json, Pipeline, Router};
+use carrel_records::shape::Shape;
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
     router.on("POST", "/template-request", |call| async move {
-        let request: TemplateRequest = call.read_json()?;
+        let request: TemplateRequest = call.read_checked(&REQUEST)?;
         let connection = call.tenant()?.reader().await?;
         let rendered = request.rendered(&connection).await?;
         Ok(Answer::json(&request.result(&rendered, call.now)))
@@ -25,6 +27,10 @@ pub fn connect(router: &mut Router) {
         Ok(Answer::json(&json!({"header": rendered.header, "body": rendered.body})))
     });
 }
+
+static REQUEST: LazyLock<Shape> = LazyLock::new(|| {
+    Shape::parse("templateId:string*; lang:string*; outputFormat:string*; context:object(open)", true)
+});
 
 /// A request to render a template.
 #[derive(Debug, Clone, Deserialize)]

@@ -150,3 +150,17 @@ async fn delivered_emails_are_deleted_by_date_and_status() {
     server.delete(&format!("{path}?expirationDate=2999-01-01")).await.expect_status(204);
     assert_eq!(server.get("/email").await.expect(200)["totalRecords"], 0);
 }
+
+#[tokio::test]
+async fn a_delivery_has_its_properties_and_no_others() {
+    let server = TestServer::start().await;
+    let delivery = json!({"notificationId": "1", "recipientUserId": server.admin_id,
+        "messages": [{"deliveryChannel": "email", "subject": "Hello"}]});
+    for (path, body, texts) in [
+        ("/message-delivery", json!({}), vec!["must not be null"; 2]),
+        ("/message-delivery", delivery, vec!["Unrecognized field \"messages[0].subject\""]),
+        ("/patron-notice", json!({"lang": "en"}), vec!["must not be null"; 3]),
+    ] {
+        assert_eq!(server.post(path, &body).await.refusals(), texts, "{path} {body}");
+    }
+}

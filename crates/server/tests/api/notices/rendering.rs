@@ -90,3 +90,12 @@ async fn a_template_is_previewed_without_being_stored() {
     let preview = server.post("/template-request/preview", &request).await.expect(200);
     assert_eq!(preview, json!({"header": "Hello Ada", "body": "<b>"}));
 }
+
+#[tokio::test]
+async fn a_rendering_needs_its_template() {
+    let server = TestServer::start().await;
+    let request = json!({"templateId": null, "lang": "en", "outputFormat": "text/html", "context": {}});
+    let refused = server.post("/template-request", &request).await;
+    assert_eq!(refused.refusals(), ["must not be null"]);
+    assert_eq!(refused.json()["errors"][0]["parameters"][0]["key"], "templateId");
+}
