@@ -178,13 +178,20 @@ pub fn migrate(input: Migratable, surroundings: &Surroundings) -> Migrated {
         for change in &changes {
             match change.kind {
                 Kind::Type { to } => migrated.entity_type_id = to,
-                Kind::RemovedType { name, alternative } => return removed(name, alternative, &input.text),
+                Kind::RemovedType { name, alternative } => {
+                    return removed(name, alternative, &compact(&input.text));
+                }
                 _ => {}
             }
         }
     }
     migrated.query = object_of(conditions, others, is_and);
     migrated
+}
+
+/// The query without blanks between its parts.
+fn compact(text: &str) -> String {
+    serde_json::from_str::<Value>(text).map_or_else(|_| text.to_owned(), |query| query.to_string())
 }
 
 fn removed(name: &str, alternative: Option<&str>, text: &str) -> Migrated {
@@ -512,7 +519,7 @@ mod tests {
     #[test]
     fn a_removed_type_says_what_it_was() {
         let old = uuid!("146dfba5-cdc9-45f5-a8a1-3fdc454c9ae2");
-        let migrated = migrated(old, r#"{"loan_status":{"$ne":"zz"}}"#);
+        let migrated = migrated(old, r#"{"loan_status": {"$ne":"zz"}}"#);
         assert_eq!(
             (migrated.entity_type_id, migrated.fields.len(), migrated.is_breaking),
             (REMOVED, 0, true)

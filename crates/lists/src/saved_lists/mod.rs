@@ -8,8 +8,8 @@ mod route;
 mod store;
 mod view;
 
-pub use decide::{refuse_if_inactive, refuse_if_refreshing};
-pub use route::{connect, permitted};
+pub use decide::{refuse_if_inactive, refuse_if_private_of_another, refuse_if_refreshing};
+pub use route::{connect, of_permitted_type, permitted};
 pub use store::List;
 
 /// A file's name for `Content-Disposition`, as ASCII and percent-encoded.

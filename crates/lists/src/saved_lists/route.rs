@@ -47,6 +47,13 @@ pub fn connect(router: &mut Router) {
 /// A list on which the caller may carry out the action: it exists, its type is permitted, and it is not private to
 /// another user.
 pub async fn permitted(call: &Call, id: Uuid, action: Action) -> Outcome<List> {
+    let list = of_permitted_type(call, id, action).await?;
+    refuse_if_private_of_another(&list, call.caller.user_id, action)?;
+    Ok(list)
+}
+
+/// A list that exists and whose type is permitted.
+pub async fn of_permitted_type(call: &Call, id: Uuid, action: Action) -> Outcome<List> {
     // Before a change, the current state is read from the primary.
     let tenant = call.tenant()?;
     let connection = if action == Action::Read { tenant.reader().await? } else { tenant.writer().await? };
@@ -55,7 +62,6 @@ pub async fn permitted(call: &Call, id: Uuid, action: Action) -> Outcome<List> {
     if let Some(entity_type) = entity_type(tenant, list.entity_type_id).await? {
         refuse_if_restricted(call, &entity_type, action)?;
     }
-    refuse_if_private_of_another(&list, call.caller.user_id, action)?;
     if let Some(job) = &list.open_refresh {
         engine::nudge(&call.node, tenant, job);
     }

@@ -1,4 +1,5 @@
 use super::{create, library_with_items, list_of_items, refreshed, until};
+use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -53,4 +54,26 @@ async fn an_export_without_columns_has_those_of_the_list() {
     until(admin, &path, |export| export["status"] == "SUCCESS").await;
     let text = admin.get(&format!("{path}/download")).await.text();
     assert!(text.starts_with("\u{feff}Item - Barcode,Item - Item UUID\n"), "{text}");
+}
+
+#[tokio::test]
+async fn an_inactive_private_list_is_refused_as_inactive_by_exports_only() {
+    let library = TestServer::start().await;
+    let other = library.staff_with(&super::saved_lists::PERMISSIONS).await;
+    let list = |is_active: bool| {
+        json!({"name": "Mine", "entityTypeId": super::USERS, "isActive": is_active, "isPrivate": true,
+            "fqlQuery": "{\"users.active\": {\"$eq\": true}}"})
+    };
+    let code = async |id: &str| {
+        let refused = other.call("POST", &format!("/lists/{id}/exports"), None).await;
+        (refused.status, refused.json()["code"].clone())
+    };
+    let active = create(&library.admin, &list(true)).await;
+    assert_eq!(code(&active).await, (401, json!("export-list.is.private")));
+    let inactive = create(&library.admin, &list(false)).await;
+    assert_eq!(code(&inactive).await, (400, json!("export-list.is.inactive")));
+    let refresh = other.post(&format!("/lists/{inactive}/refresh"), &Value::Null).await.expect(401);
+    assert_eq!(refresh["code"], "refresh-list.is.private");
+    let export = format!("/lists/{}/exports/{}", Uuid::new_v4(), Uuid::new_v4());
+    assert_eq!(other.get(&export).await.expect(404)["code"], "export-export.not.found");
 }

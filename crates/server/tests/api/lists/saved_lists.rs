@@ -3,7 +3,7 @@ use carrel_testkit::TestServer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-const PERMISSIONS: [&str; 20] = [
+pub(super) const PERMISSIONS: [&str; 20] = [
     "lists.collection.get",
     "lists.collection.post",
     "lists.item.get",
