@@ -13,7 +13,7 @@ pub use erasure::{forget_loans, forget_request, forgetting_loans};
 
 use crate::records::LOG_RECORD;
 use carrel_platform::record_store::routes;
-use carrel_platform::record_store::write::uuid_time;
+use carrel_platform::record_store::write::nth_uuid_time;
 use carrel_platform::{Bind, Pipeline, Router, RowChange};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -100,16 +100,23 @@ impl LogEntry {
 
 /// Adds an entry to the pipeline of the action that it reports.
 pub fn write(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
-    pipeline.change_row(&ENTRY, columns(entry, now));
+    pipeline.change_row(&ENTRY, columns(entry, 0, now));
+}
+
+/// Adds the entries of one action, whose ids are in their order.
+pub fn write_all(pipeline: &mut Pipeline, entries: &[LogEntry], now: Timestamp) {
+    for (index, entry) in entries.iter().enumerate() {
+        pipeline.change_row(&ENTRY, columns(entry, index, now));
+    }
 }
 
 /// [`write()`] for an action that has only the ids of patron and item: the statement that writes the entry reads
 /// barcodes, holdings record and instance.
 pub fn write_looking_up(pipeline: &mut Pipeline, entry: &LogEntry, now: Timestamp) {
-    pipeline.change(LOOKING_UP, columns(entry, now));
+    pipeline.change(LOOKING_UP, columns(entry, 0, now));
 }
 
-fn columns(entry: &LogEntry, now: Timestamp) -> Vec<Bind> {
+fn columns(entry: &LogEntry, index: usize, now: Timestamp) -> Vec<Bind> {
     let nothing = LoggedItem::default();
     let item = entry.items.first().unwrap_or(&nothing);
     let (by, source) = match &entry.source {
@@ -119,7 +126,7 @@ fn columns(entry: &LogEntry, now: Timestamp) -> Vec<Bind> {
         Source::Named(name) => (None, Some(name.clone())),
     };
     vec![
-        Uuid::new_v7(uuid_time(now)).into(),
+        Uuid::new_v7(nth_uuid_time(now, index)).into(),
         now.into(),
         entry.object.name().into(),
         entry.action.name().into(),

@@ -69,9 +69,7 @@ fn write(
     }
     patron_notices::record(pipeline, &decision.notices, now);
     item_state::change(pipeline, decision.item.id, &decision.state, now);
-    for entry in &decision.log {
-        circulation_log::write(pipeline, entry, now);
-    }
+    circulation_log::write_all(pipeline, &decision.log, now);
     let record = json_text(&decision.record);
     pipeline.change_row(&RECORD, vec![decision.record_id.into(), Bind::Json(record.clone())]);
     let event = Event::created(&tenant.id, &record).to_string();

@@ -39,9 +39,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
         crate::desk::queue::write(pipeline, &decision.moves_up);
     }
     session::record(pipeline, decision.patron_id, decision.loan_id, "Check-out", &Default::default(), now);
-    for entry in &decision.log {
-        circulation_log::write(pipeline, entry, now);
-    }
+    circulation_log::write_all(pipeline, &decision.log, now);
     crate::patron_notices::record(pipeline, &decision.notices, now);
     if let Some(reminder) = &decision.first_reminder {
         crate::reminders::schedule(pipeline, reminder, now);

@@ -25,9 +25,7 @@ pub async fn apply(
     let mut pipeline = Pipeline::new();
     let changed = store::versioned(renewed.loan.clone(), actor.by, actor.now);
     store::replace(&mut pipeline, &tenant.id, loan.id, &loan.document, &changed, Some("renewal"), actor.now);
-    for entry in &renewed.log {
-        circulation_log::write(&mut pipeline, entry, actor.now);
-    }
+    circulation_log::write_all(&mut pipeline, &renewed.log, actor.now);
     if let (Some(status), Some(item)) = (renewed.item_status.clone(), &facts.item) {
         let change = StateChange { status, in_transit_destination: None, last_check_in: None };
         item_state::change(&mut pipeline, item.id, &change, actor.now);

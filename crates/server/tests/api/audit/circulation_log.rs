@@ -258,3 +258,18 @@ async fn charges_and_payments_are_in_the_log() {
         "{description}"
     );
 }
+
+#[tokio::test]
+async fn entries_of_one_scan_are_listed_in_their_order() {
+    let server = LendingServer::open().await;
+    let patron = server.patron().await;
+    for _ in 0..4 {
+        let item = server.item().await;
+        server.check_out(&item, &patron).await.expect(201);
+        server.check_in(&item, server.main_desk).await.expect(200);
+        let log = server.admin().get("/audit-data/circulation/logs?limit=1000").await.expect(200);
+        let log = log["logRecords"].as_array().cloned().unwrap_or_default();
+        let last: Vec<&Value> = log.iter().rev().take(2).map(|entry| &entry["action"]).collect();
+        assert_eq!(last, ["Closed loan", "Checked in"]);
+    }
+}
