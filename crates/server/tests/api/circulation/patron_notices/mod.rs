@@ -311,6 +311,29 @@ async fn a_template_is_shown_with_a_real_loan_request_or_fee() {
     let body = json!({"header": "{{request.servicePointPickup}}", "body": "{{user.lastName}}", "requestId": placed["id"]});
     let shown = preview(body).await.expect(200);
     assert_eq!((&shown["header"], &shown["body"]), (&json!("Main desk"), &json!("bob")));
+    let (account, action, owner) = (Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4());
+    lending.create("/owners", &json!({"id": owner, "owner": "Main"})).await;
+    let fee_type = Uuid::new_v4();
+    lending.create("/feefines", &json!({"id": fee_type, "feeFineType": "Torn page", "ownerId": owner})).await;
+    let record = json!({"id": account, "userId": ada.id, "ownerId": owner, "feeFineOwner": "Main",
+        "feeFineId": fee_type, "feeFineType": "Torn page", "amount": 5, "remaining": 5,
+        "status": {"name": "Open"}, "paymentStatus": {"name": "Outstanding"}, "loanId": loan, "itemId": item.id});
+    lending.create("/accounts", &record).await;
+    let record = json!({"id": action, "accountId": account, "userId": ada.id, "typeAction": "Torn page",
+        "amountAction": 5, "balance": 5, "dateAction": "2026-05-01T10:00:00Z"});
+    lending.create("/feefineactions", &record).await;
+    let text =
+        "{{user.lastName}} {{feeCharge.owner}} {{feeCharge.type}} {{feeCharge.amount}} {{item.barcode}}";
+    let body = json!({"header": "{{feeCharge.remainingAmount}}", "body": text, "feeFineActionId": action});
+    let shown = preview(body).await.expect(200);
+    assert_eq!(
+        (&shown["header"], &shown["body"]),
+        (&json!("5.00"), &json!(format!("ada Main Torn page 5.00 {}", item.barcode)))
+    );
+    preview(json!({"templateId": stored, "feeFineActionId": Uuid::new_v4()})).await.expect_status(400);
+    preview(json!({"templateId": stored, "loanId": loan, "feeFineActionId": action}))
+        .await
+        .expect_status(400);
     preview(json!({"templateId": stored})).await.expect_status(400);
     preview(json!({"templateId": stored, "loanId": Uuid::new_v4()})).await.expect_status(400);
     emails(&lending, 0).await;

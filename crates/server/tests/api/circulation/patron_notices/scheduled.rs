@@ -273,3 +273,41 @@ async fn a_notice_that_cannot_be_sent_is_explained_and_a_printed_one_is_kept() {
         .collect();
     assert!(actions.contains(&json!("Send")) && actions.contains(&json!("Send error")), "{logged}");
 }
+
+/// An actual cost that another module charged, as mod-feesfines reports it.
+#[tokio::test]
+async fn notices_of_a_reported_balance_are_scheduled_once() {
+    let mut lending = LendingServer::open().await;
+    let charged = template(&lending, "Charged", "{{feeCharge.amount}}").await;
+    let fees = json!([timed(charged, "Aged to lost - fine charged", "After", 2)]);
+    notify_by(&mut lending, json!([]), json!([]), fees).await;
+    let ada = reader(&lending, "ada").await;
+    let item = lending.item().await;
+    let loan = lent(&lending, &item, &ada).await;
+    let (account, action, owner) = (Uuid::new_v4(), Uuid::new_v4(), Uuid::new_v4());
+    lending.create("/owners", &json!({"id": owner, "owner": "Main"})).await;
+    let actual_cost = "73785370-d3bd-4d92-942d-ae2268e02ded";
+    let kind = "Lost item fee (actual cost)";
+    let record = json!({"id": account, "userId": ada.id, "ownerId": owner, "feeFineId": actual_cost,
+        "feeFineType": kind, "amount": 12, "remaining": 12, "status": {"name": "Open"},
+        "paymentStatus": {"name": "Outstanding"}, "loanId": loan, "itemId": item.id});
+    lending.create("/accounts", &record).await;
+    let record = json!({"id": action, "accountId": account, "userId": ada.id, "typeAction": kind,
+        "amountAction": 12, "balance": 12, "dateAction": jiff::Timestamp::now().to_string(), "notify": false});
+    lending.create("/feefineactions", &record).await;
+
+    let report = async |fee_type: &str| {
+        let event = json!({"userId": ada.id, "feeFineId": account, "feeFineTypeId": fee_type, "balance": 12,
+            "loanId": loan});
+        let path = "/circulation/handlers/fee-fine-balance-changed";
+        lending.admin().post(path, &event).await.expect_status(204);
+    };
+    report("cf238f9f-7018-47b7-b815-bb2db798e19f").await;
+    scheduled(&lending, 0).await;
+    report(actual_cost).await;
+    let planned = scheduled(&lending, 1).await;
+    assert_eq!(planned[0]["feeFineActionId"], json!(action));
+    assert_eq!(planned[0]["triggeringEvent"], "Aged to lost - fine charged");
+    report(actual_cost).await;
+    scheduled(&lending, 1).await;
+}
