@@ -45,9 +45,7 @@ pub fn connect(router: &mut Router) {
         routes::find(&RESERVE, call)
     });
     router.on("PUT", "/coursereserves/courselistings/{id}/reserves/{r_id}", reserves::replace);
-    router.on("DELETE", "/coursereserves/courselistings/{id}/reserves/{r_id}", |call| {
-        routes::delete(&RESERVE, call)
-    });
+    router.on("DELETE", "/coursereserves/courselistings/{id}/reserves/{r_id}", reserves::delete);
 }
 
 /// The records of the listing that the query finds.

@@ -1,10 +1,11 @@
-//! Saving reserves: the item is found by its id or barcode, and what is searched of it is copied into the reserve.
+//! Saving reserves: the item is found by its id or barcode, and what is searched of it is copied into the reserve. The
+//! item gets the temporary location and loan type of its reserve, and loses the location when the reserve is deleted.
 //!
-//! Routes: POST of `/coursereserves/reserves` and PUT by id, and the same below a course listing. Reads items with their
-//! holdings records and instances.
+//! Routes: POST of `/coursereserves/reserves`, PUT and DELETE by id, and the same below a course listing. Reads items with
+//! their holdings records and instances; changes items in the transaction of the reserve.
 
 use crate::records::RESERVE;
-use carrel_inventory::items::barcode_is;
+use carrel_inventory::items::{self, barcode_is};
 use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Answer, Call, Json, Pipeline, Router, Tx};
@@ -15,6 +16,7 @@ use uuid::Uuid;
 pub fn connect(router: &mut Router) {
     router.on("POST", RESERVE.path, create);
     router.on("PUT", "/coursereserves/reserves/{id}", replace);
+    router.on("DELETE", "/coursereserves/reserves/{id}", delete);
 }
 
 /// Stores a new reserve; a listing has each item once.
@@ -23,6 +25,7 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
     let mut tx = tenant.begin().await?;
     let mut document = call.object()?;
     write::check(&RESERVE, &mut document, &call.caller)?;
+    let sent = document.get("copiedItem").and_then(|copied| copied.get("temporaryLocationId")).cloned();
     complete(&mut tx, &mut document).await?;
     // A reserve takes the location of its listing.
     let rows = tx
@@ -32,13 +35,23 @@ pub async fn create(call: Call) -> Result<Answer, Failure> {
         )
         .await?;
     let location: Option<String> = rows.first().and_then(|row| row.get("location"));
+    let location = location
+        .map(Value::from)
+        .or(sent)
+        .filter(|location| location.as_str().is_some_and(|id| !id.is_empty()));
     if let (Some(location), Some(copied)) =
-        (location, document.get_mut("copiedItem").and_then(Value::as_object_mut))
+        (&location, document.get_mut("copiedItem").and_then(Value::as_object_mut))
     {
-        copied.insert("temporaryLocationId".into(), location.into());
+        copied.insert("temporaryLocationId".into(), location.clone());
     }
     let ready = write::prepare_new(&RESERVE, document, &call.caller, call.now)?;
     refuse_second_reserve(&mut tx, &ready.document).await?;
+    change_item(&mut tx, &call, &ready.document, |item| {
+        if let Some(location) = location {
+            item.insert("temporaryLocationId".into(), location);
+        }
+    })
+    .await?;
     let mut pipeline = Pipeline::new();
     write::insert(&mut pipeline, tenant, &RESERVE, &ready, call.now);
     let stored = tx.send_and_commit(pipeline).await;
@@ -55,14 +68,57 @@ pub async fn replace(call: Call) -> Result<Answer, Failure> {
     write::check(&RESERVE, &mut document, &call.caller)?;
     let kept = document.get("copiedItem").and_then(|copied| copied.get("temporaryLocationId")).cloned();
     complete(&mut tx, &mut document).await?;
-    if let (Some(kept), Some(copied)) = (kept, document.get_mut("copiedItem").and_then(Value::as_object_mut))
-    {
-        copied.insert("temporaryLocationId".into(), kept);
+    if let Some(copied) = document.get_mut("copiedItem").and_then(Value::as_object_mut) {
+        set_or_remove(copied, "temporaryLocationId", kept.clone());
     }
+    change_item(&mut tx, &call, &document, |item| set_or_remove(item, "temporaryLocationId", kept)).await?;
     match write::replace(tx, tenant, &RESERVE, id, document, &call.caller, call.now).await? {
         Some(_) => Ok(Answer::no_content()),
         None => Err(Failure::NotFound("Not found".into())),
     }
+}
+
+/// Deletes the reserve that the last part of the address names; its item loses its temporary location.
+pub async fn delete(call: Call) -> Result<Answer, Failure> {
+    let id = call.id(call.parameters.len().saturating_sub(1))?;
+    let tenant = call.tenant()?;
+    let mut tx = tenant.begin().await?;
+    let Some(reserve) = write::lock(&mut tx, &RESERVE, id).await? else {
+        return Err(Failure::NotFound("Not found".into()));
+    };
+    let item = reserve.parse()["itemId"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+    if let Some(item) = item {
+        items::change(&mut tx, &call, item, |item| set_or_remove(item, "temporaryLocationId", None)).await?;
+    }
+    match write::delete(tx, tenant, &RESERVE, id, &call.node.records, call.now).await? {
+        true => Ok(Answer::no_content()),
+        false => Err(Failure::NotFound("Not found".into())),
+    }
+}
+
+/// Changes the item of the reserve, which also gets the reserve's temporary loan type.
+async fn change_item(
+    tx: &mut Tx,
+    call: &Call,
+    reserve: &Document,
+    edit: impl FnOnce(&mut Document),
+) -> Result<(), Failure> {
+    let Some(item) = id_in(reserve, "itemId") else { return Ok(()) };
+    let loan_type = reserve.get("temporaryLoanTypeId").filter(|id| !id.is_null()).cloned();
+    let edit = |item: &mut Document| {
+        edit(item);
+        if let Some(loan_type) = loan_type {
+            item.insert("temporaryLoanTypeId".into(), loan_type);
+        }
+    };
+    items::change(tx, call, item, edit).await.map(|_| ())
+}
+
+fn set_or_remove(document: &mut Document, name: &str, value: Option<Value>) {
+    match value.filter(|value| !value.is_null()) {
+        Some(value) => document.insert(name.into(), value),
+        None => document.remove(name),
+    };
 }
 
 /// Adds the copy of the item, and makes instants of dates.

@@ -66,6 +66,24 @@ pub async fn gather(
     Ok(facts)
 }
 
+/// Reads and locks one item and its holdings record.
+pub async fn of_one(tx: &mut Tx, item: Uuid) -> Result<Facts, Failure> {
+    let mut pipeline = Pipeline::new();
+    let holdings = pipeline.add(
+        "SELECT id, doc FROM holdings_record
+         WHERE id = (SELECT holdings_record_id FROM item WHERE item.id = $1) FOR SHARE",
+        vec![item.into()],
+    );
+    let stored = read_items(&mut pipeline, "item.id = $1", vec![item.into()]);
+    let results = tx.send(pipeline).await?;
+    let mut facts = Facts::default();
+    for row in results.rows(holdings) {
+        facts.holdings.insert(row.get("id"), object(row.get("doc")));
+    }
+    facts.add(results.rows(stored));
+    Ok(facts)
+}
+
 /// Adds the statement that reads and locks items as clients see them.
 pub fn read_items(pipeline: &mut Pipeline, condition: &str, binds: Vec<Bind>) -> usize {
     pipeline.add(

@@ -18,12 +18,13 @@ use crate::hrid;
 use crate::records::items::ITEM;
 use crate::store::{self, Change, WriteMode};
 use carrel_platform::record_store::write::Document;
-use carrel_platform::{Call, Pipeline};
+use carrel_platform::{Call, Pipeline, Tx};
 use carrel_records::{Failure, Refusal, time};
 use facts::Facts;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::LazyLock;
+use uuid::Uuid;
 
 /// SQL condition that an item has the barcode of an expression, such as `$1::text`, as its index has it.
 pub fn barcode_is(barcode: &str) -> String {
@@ -65,6 +66,35 @@ pub async fn save(call: &Call, documents: Vec<Document>, mode: WriteMode) -> Res
         return Err(if mode == WriteMode::Replace { in_words_of_replacement(failure) } else { failure });
     }
     Ok(changes.into_iter().map(|change| change.new).collect())
+}
+
+/// Changes the stored item within a transaction that goes on; false if there is none with the id.
+pub async fn change(
+    tx: &mut Tx,
+    call: &Call,
+    item: Uuid,
+    edit: impl FnOnce(&mut Document),
+) -> Result<bool, Failure> {
+    let tenant = call.tenant()?;
+    let mut facts = facts::of_one(tx, item).await?;
+    let Some(stored) = facts.stored.get(&item) else { return Ok(false) };
+    let mut document = stored.as_object().cloned().unwrap_or_default();
+    edit(&mut document);
+    let items = store::validate(&ITEM, vec![document], &call.caller, call.now)?;
+    let mut changes =
+        store::prepare(&ITEM, items, &mut facts.stored, WriteMode::Replace, &call.caller, call.now)?;
+    for change in &mut changes {
+        finish(change, &mut facts, false, false, call.now);
+    }
+    let instance = facts.versions.get(&item).and_then(|stored| stored.instance);
+    let mut pipeline = Pipeline::new();
+    apply::store(&mut pipeline, tenant, &changes, &facts.versions, |_| instance, call.now);
+    let sent = tx.send(pipeline).await;
+    sent.map_err(|error| {
+        let items = changes.iter().map(|change| &change.new);
+        in_words_of_replacement(store::constraint_failure(&ITEM, error, items))
+    })?;
+    Ok(true)
 }
 
 /// FOLIO quirk: the text of a missing reference differs slightly for a replaced item.

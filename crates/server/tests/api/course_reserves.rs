@@ -93,3 +93,54 @@ async fn a_reserve_copies_its_item_and_a_listing_has_it_once() {
     );
     server.admin().delete(&path).await.expect_status(204);
 }
+
+#[tokio::test]
+async fn an_item_has_the_temporary_location_and_loan_type_of_its_reserve() {
+    let server = LendingServer::open().await;
+    let (listing, item) = (listing(&server).await, server.item().await);
+    let admin = server.admin();
+    let stored = async || admin.get(&format!("/item-storage/items/{}", item.id)).await.expect(200);
+    let loan_type = Uuid::new_v4();
+    server.create("/loan-types", &json!({"id": loan_type, "name": "Two hours"})).await;
+    let place = admin.get(&listing).await.expect(200)["locationId"].clone();
+    let before = stored().await;
+    assert!(before.get("temporaryLocationId").is_none());
+
+    let reserve =
+        json!({"courseListingId": id_of(&listing), "itemId": item.id, "temporaryLoanTypeId": loan_type});
+    let made = admin.post(&format!("{listing}/reserves"), &reserve).await.expect(201);
+    let reserved = stored().await;
+    assert_eq!((&reserved["temporaryLocationId"], &reserved["effectiveLocationId"]), (&place, &place));
+    assert_eq!(reserved["temporaryLoanTypeId"], json!(loan_type));
+
+    let path = format!("{listing}/reserves/{}", made["id"].as_str().unwrap_or_default());
+    let mut changed = made.clone();
+    changed["copiedItem"].as_object_mut().expect("a copy").remove("temporaryLocationId");
+    admin.put(&path, &changed).await.expect_status(204);
+    let moved = stored().await;
+    assert_eq!(moved.get("temporaryLocationId"), None, "a replaced reserve without location");
+    assert_eq!(moved["effectiveLocationId"], before["effectiveLocationId"]);
+
+    changed["copiedItem"]["temporaryLocationId"] = place.clone();
+    admin.put(&path, &changed).await.expect_status(204);
+    assert_eq!(stored().await["temporaryLocationId"], place);
+    admin.delete(&path).await.expect_status(204);
+    admin.get(&path).await.expect_status(404);
+    let returned = stored().await;
+    assert_eq!(returned.get("temporaryLocationId"), None, "the reserve is deleted");
+    assert_eq!(returned["temporaryLoanTypeId"], json!(loan_type));
+    admin.delete(&path).await.expect_status(404);
+}
+
+#[tokio::test]
+async fn a_reserve_with_an_unknown_location_changes_nothing() {
+    let server = LendingServer::open().await;
+    let (listing, item) = (listing(&server).await, server.item().await);
+    let mut record = server.admin().get(&listing).await.expect(200);
+    record["locationId"] = json!(Uuid::new_v4());
+    server.admin().put(&listing, &record).await.expect_status(204);
+    let reserve = json!({"courseListingId": id_of(&listing), "itemId": item.id});
+    let refused = server.admin().post("/coursereserves/reserves", &reserve).await;
+    assert!((400..500).contains(&refused.status), "{}", refused.text());
+    assert_eq!(server.admin().get(&format!("{listing}/reserves")).await.expect(200)["totalRecords"], 0);
+}
