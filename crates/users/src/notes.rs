@@ -44,14 +44,13 @@ where
         let handler = Arc::clone(&handler);
         async move {
             if !call.body.is_empty() && !is_json(call.header("content-type")) {
-                let reason = "The body must be sent as application/json";
-                return Ok(Answer::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
+                // The body of FOLIO's framework.
+                let error = json!({"status": 415, "error": "Unsupported Media Type"});
+                return Ok(Answer::json(&error).status(StatusCode::UNSUPPORTED_MEDIA_TYPE));
             }
             handler(call).await.map_err(|failure| match failure {
-                Failure::Invalid(reason) => refusal(reason),
-                Failure::Refused(refusals) => {
-                    Failure::Refused(refusals.into_iter().map(validation).collect())
-                }
+                Failure::Invalid(reason) => refusal(in_words_of_spring(reason)),
+                Failure::Refused(refusals) => of_argument(refusals),
                 other => other,
             })
         }
@@ -285,6 +284,36 @@ async fn read_stored(connection: &Connection, record: &RecordType, id: Uuid) -> 
 
 fn refusal(message: String) -> Failure {
     validation(Refusal::new(message)).into()
+}
+
+/// FOLIO quirk: the texts of its framework, which clients compare.
+fn in_words_of_spring(reason: String) -> String {
+    const TYPES: &str =
+        "Failed to convert value of type 'java.lang.String' to required type 'java.util.UUID'";
+    if reason.ends_with("is not a UUID") {
+        format!("{TYPES}: {reason}")
+    } else if reason.starts_with("The body must not be empty") {
+        format!("Required request body is missing: {reason}")
+    } else {
+        reason
+    }
+}
+
+/// FOLIO quirk: all that is wrong with a body is one error.
+fn of_argument(refusals: Vec<Refusal>) -> Failure {
+    if refusals.iter().all(|refusal| refusal.kind.is_none()) {
+        return Failure::Refused(refusals.into_iter().map(validation).collect());
+    }
+    let parameters: Vec<_> = refusals.iter().flat_map(|refusal| refusal.parameters.clone()).collect();
+    let messages: Vec<String> = refusals
+        .iter()
+        .map(|refusal| {
+            let field = refusal.parameters.first().map_or("", |(key, _)| key.as_str());
+            format!("[{field}: {}]", refusal.message)
+        })
+        .collect();
+    let message = format!("Validation failed for argument [0]: {}", messages.join(" "));
+    validation(Refusal { parameters, ..Refusal::new(message) }).into()
 }
 
 /// The form of mod-notes, where no other is given.

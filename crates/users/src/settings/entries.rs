@@ -9,7 +9,7 @@ use carrel_platform::record_store::routes;
 use carrel_platform::record_store::write::{self, Document};
 use carrel_platform::{Answer, Bind, Call, Pipeline, Router};
 use carrel_records::Failure;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 pub(super) fn connect(router: &mut Router) {
@@ -106,7 +106,19 @@ async fn find(call: Call) -> Result<Answer, Failure> {
     {
         return Err(not_found());
     }
-    Ok(Answer::document(stored))
+    Ok(Answer::json(&in_order(stored.parse())))
+}
+
+/// The entry with its properties in the order of mod-settings, whose tests compare the text.
+fn in_order(mut entry: Value) -> Value {
+    let mut ordered = Map::new();
+    for name in ["id", "scope", "key", "userId", "value"] {
+        if let Some(value) = entry.as_object_mut().and_then(|entry| entry.remove(name)) {
+            ordered.insert(name.into(), value);
+        }
+    }
+    ordered.extend(entry.as_object().cloned().into_iter().flatten());
+    Value::Object(ordered)
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {

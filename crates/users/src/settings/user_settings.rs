@@ -1,7 +1,7 @@
 //! Settings of mod-users.
 //!
-//! Routes: `PUT /user/settings/{id}`; the others are those of the record declaration. The encryption key of profile
-//! pictures cannot be changed.
+//! Routes: `POST /user/settings`, `PUT /user/settings/{id}`; the others are those of the record declaration. The
+//! encryption key of profile pictures cannot be changed.
 
 use crate::profile_pictures;
 use crate::records::settings::USER_SETTING;
@@ -15,7 +15,17 @@ use serde_json::{Value, json};
 const MAX_FILE_SIZE: f64 = 10.0;
 
 pub(super) fn connect(router: &mut Router) {
+    router.on("POST", USER_SETTING.path, create);
     router.on("PUT", "/user/settings/{id}", replace);
+}
+
+async fn create(call: Call) -> Result<Answer, Failure> {
+    let created = routes::create_refusing_duplicates_with_400(&USER_SETTING, call).await;
+    created.map_err(|failure| match failure {
+        // The name of the table in FOLIO.
+        Failure::Invalid(text) => Failure::Invalid(text.replace("table user_settings", "table settings")),
+        failure => failure,
+    })
 }
 
 async fn replace(call: Call) -> Result<Answer, Failure> {

@@ -41,6 +41,15 @@ async fn an_invalid_request_is_422_and_another_content_type_415() {
         assert_eq!(refused["errors"][0]["code"], "VALIDATION_ERROR", "{path}");
     }
     server.admin.call("POST", "/notes", Some("{".into())).await.expect_status(422);
+    let message = async |method: &str, path: &str, body: &str| {
+        let refused = server.admin.call(method, path, Some(body.to_owned().into())).await.expect(422);
+        refused["errors"][0]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    let uuid = "Failed to convert value of type 'java.lang.String' to required type 'java.util.UUID'";
+    assert!(message("DELETE", "/note-types/12345", "").await.starts_with(uuid));
+    assert!(message("POST", "/notes", "").await.starts_with("Required request body is missing:"));
+    assert!(message("POST", "/notes", "{}").await.starts_with("Validation failed for argument [0]"));
     let plain = server.admin.with_header("content-type", "text/plain");
-    plain.post("/note-types", &json!({"name": "x"})).await.expect_status(415);
+    let refused = plain.post("/note-types", &json!({"name": "x"})).await.expect(415);
+    assert_eq!(refused["error"], "Unsupported Media Type");
 }

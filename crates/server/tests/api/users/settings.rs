@@ -108,3 +108,15 @@ async fn configuration_entries_are_found_by_module_and_name_and_audited() {
         .unwrap_or_default();
     assert_eq!(letters, ["I", "D"]);
 }
+
+#[tokio::test]
+async fn an_entry_is_shown_in_the_order_of_mod_settings() {
+    let server = TestServer::start().await;
+    let (id, user) = (Uuid::new_v4(), Uuid::new_v4());
+    let text = format!(
+        r#"{{"id":"{id}","scope":"circulation","key":"k1","userId":"{user}","value":{{"v":"the value"}}}}"#
+    );
+    let entry: Value = serde_json::from_str(&text).expect("JSON");
+    server.post("/settings/entries", &entry).await.expect_status(204);
+    assert_eq!(server.get(&format!("/settings/entries/{id}")).await.text(), text);
+}

@@ -168,7 +168,11 @@ async fn a_profile_picture_is_stored_where_the_setting_allows_it() {
     let value =
         json!({"enabled": true, "enabledObjectStorage": false, "encryptionKey": "k", "maxFileSize": 1});
     let setting = json!({"scope": "mod-users", "key": "PROFILE_PICTURE_CONFIG", "value": value});
-    let mut setting = server.post("/user/settings", &setting).await.expect(201);
+    let stored = server.post("/user/settings", &setting).await.expect(201);
+    let again = server.post("/user/settings", &setting).await;
+    assert_eq!(again.status, 400);
+    assert!(again.text().contains("value already exists in table settings: "), "{}", again.text());
+    let mut setting = stored;
     let made = bytes.call("POST", "/users/profile-picture", picture()).await.expect(201);
     let path = format!("/users/profile-picture/{}", made["id"].as_str().expect("an id"));
     bytes.get(&path).await.expect(200);
