@@ -8,7 +8,7 @@
 use crate::administrator;
 use crate::gateway;
 use carrel_platform::surface::{MODULES, module_id};
-use carrel_platform::{Answer, Call, Router};
+use carrel_platform::{Answer, Call, Router, Tenant};
 use carrel_records::Failure;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -86,14 +86,18 @@ async fn disable(call: Call) -> Result<Answer, Failure> {
     let tenant = gateway::named(&call).await?;
     let id = call.parameter(1);
     let known = known(id).ok_or_else(|| Failure::NotFound(not_found(id)))?;
+    disable_for_bootstrap(&call, &tenant, &known).await?;
+    Ok(Answer::no_content())
+}
+
+async fn disable_for_bootstrap(call: &Call, tenant: &Tenant, known: &str) -> Result<(), Failure> {
     let may_open = known == module_id(TOKEN_MODULE)
         && call.node.options.allows_bootstrap
-        && !administrator::has_staff(&tenant).await?;
+        && !administrator::has_staff(tenant).await?;
     if !may_open {
-        return Err(never_disabled(&known));
+        return Err(never_disabled(known));
     }
-    call.node.open_for_bootstrap(&tenant.id).await?;
-    Ok(Answer::no_content())
+    call.node.open_for_bootstrap(&tenant.id).await
 }
 
 async fn disable_all(call: Call) -> Result<Answer, Failure> {
@@ -101,26 +105,40 @@ async fn disable_all(call: Call) -> Result<Answer, Failure> {
     Err(Failure::Invalid("Modules cannot be disabled: every tenant of Carrel has all of its modules".into()))
 }
 
-/// Reports modules that are to be enabled as up to date.
+/// Reports modules that are to be enabled as up to date, except one that was disabled to create an administrator.
 async fn install(call: Call) -> Result<Answer, Failure> {
-    gateway::named(&call).await?;
+    let tenant = gateway::named(&call).await?;
     let body = read(&call)?;
     let modules = body.as_array().ok_or_else(|| Failure::Invalid("A list of modules is expected".into()))?;
-    let mut done = Vec::with_capacity(modules.len());
+    let mut wanted = Vec::with_capacity(modules.len());
     let mut unknown = Vec::new();
     for module in modules {
         let id = id_of(module)?;
         match (known(id), module["action"].as_str()) {
             (None, _) => unknown.push(not_found(id)),
-            (Some(id), Some("disable")) => return Err(never_disabled(&id)),
-            (Some(id), Some("enable" | "uptodate")) => done.push(json!({"id": id, "action": "uptodate"})),
+            (Some(id), Some(action @ ("disable" | "enable" | "uptodate"))) => wanted.push((id, action)),
             (Some(_), other) => {
                 let other = other.unwrap_or("null");
                 return Err(Failure::Invalid(format!("Not supported: action={other}")));
             }
         }
     }
-    if unknown.is_empty() { Ok(Answer::json(&done)) } else { Err(Failure::Invalid(unknown.join(". "))) }
+    if !unknown.is_empty() {
+        return Err(Failure::Invalid(unknown.join(". ")));
+    }
+    let mut done = Vec::with_capacity(wanted.len());
+    for (id, action) in wanted {
+        let action = if action == "disable" {
+            disable_for_bootstrap(&call, &tenant, &id).await?;
+            "disable"
+        } else if id == module_id(TOKEN_MODULE) && call.node.close_after_bootstrap(&tenant.id).await? {
+            "enable"
+        } else {
+            "uptodate"
+        };
+        done.push(json!({"id": id, "action": action}));
+    }
+    Ok(Answer::json(&done))
 }
 
 /// Modules always have the current version.

@@ -52,3 +52,18 @@ async fn a_server_does_not_open_tenants_unless_it_is_allowed() {
     database.execute(open, &[]).await.expect("opened behind the API");
     server.stranger().with_header("x-okapi-tenant", OTHER_TENANT).get("/users").await.expect_status(401);
 }
+
+#[tokio::test]
+async fn an_operator_opens_and_closes_a_tenant_by_an_installation() {
+    let server = server_with_new_tenant(true).await;
+    let stranger = server.stranger().with_header("x-okapi-tenant", OTHER_TENANT);
+    let install = async |action: &str| {
+        let modules = json!([{"id": "mod-authtoken", "action": action}]);
+        server.post("/_/proxy/tenants/otherlib/install", &modules).await.expect(200)[0]["action"].clone()
+    };
+    assert_eq!(install("enable").await, "uptodate");
+    assert_eq!(install("disable").await, "disable");
+    stranger.get("/users").await.expect(200);
+    assert_eq!(install("enable").await, "enable");
+    stranger.get("/users").await.expect_status(401);
+}

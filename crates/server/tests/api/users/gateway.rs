@@ -148,6 +148,8 @@ async fn modules_cannot_be_disabled() {
         .post(&of_tenant("install"), &json!([{"id": "nope-1.0", "action": "enable"}]))
         .await
         .expect_status(400);
+    let disabled = json!([{"id": "mod-users", "action": "disable"}]);
+    server.admin.post(&of_tenant("install"), &disabled).await.expect_status(400);
     server.admin.delete(&of_tenant(&format!("modules/{id}"))).await.expect_status(400);
     server.admin.delete(&of_tenant("modules/nope-1.0.0")).await.expect_status(404);
 }
