@@ -299,9 +299,9 @@ fn in_words_of_spring(reason: String) -> String {
     }
 }
 
-/// FOLIO quirk: all that is wrong with a body is one error.
+/// FOLIO quirk: a body that lacks properties is one error.
 fn of_argument(refusals: Vec<Refusal>) -> Failure {
-    if refusals.iter().all(|refusal| refusal.kind.is_none()) {
+    if refusals.iter().all(|refusal| refusal.code != Some(RefusalCode::ConstraintNotNull)) {
         return Failure::Refused(refusals.into_iter().map(validation).collect());
     }
     let parameters: Vec<_> = refusals.iter().flat_map(|refusal| refusal.parameters.clone()).collect();
