@@ -69,7 +69,7 @@ pub const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("calendar", "a_value_of_the_wrong_type_is_refused", "mod-calendar writes metadata itself"),
     (
         "reserve",
-        "everything_that_the_shape_names_is_kept",
+        "every_property_of_the_shape_is_stored",
         "its item must exist, and what is shown of the item is copied by the server",
     ),
 ];
