@@ -180,6 +180,43 @@ mod tests {
         hasher.admit().expect("a place");
     }
 
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn hashes_run_on_threads_of_their_own_with_low_priority() {
+        let hasher = PasswordHasher::new(2, 8);
+        for _ in 0..8 {
+            let admission = hasher.admit().expect("a place");
+            let thread = || {
+                let niceness = rustix::process::getpriority_process(None);
+                (std::thread::current().name().map(str::to_owned), niceness.ok())
+            };
+            let (name, niceness) = admission.run(thread).await.expect("it runs");
+            assert!(name.is_some_and(|name| name.starts_with("password-")));
+            assert_eq!(niceness, Some(NICENESS));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_only_thread_of_a_runtime_answers_others_while_all_hashing_threads_are_busy() {
+        let hasher = PasswordHasher::new(1, 2);
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let [first, second, third] = [(); 3].map(|()| hasher.admit().expect("a place"));
+        let call = async {
+            // Each time all other tasks that are ready run.
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            release.send(()).expect("the first hash still runs");
+        };
+        let (busy, second, third, ()) = tokio::join!(
+            first.run(move || released.recv().is_ok()),
+            second.run(|| ()),
+            third.run(|| ()),
+            call
+        );
+        assert!(busy.expect("it runs") && second.is_ok() && third.is_ok());
+    }
+
     #[tokio::test]
     async fn an_overlong_password_is_refused_before_it_is_hashed() {
         let hasher = PasswordHasher::new(1, 1);
