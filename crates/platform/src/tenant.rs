@@ -50,7 +50,7 @@ pub(crate) struct TenantPools {
     /// The primary, for clients' queries.
     pub reader: OpenPool,
     /// The primary, for work that holds a reading connection at the same time.
-    pub background: OpenPool,
+    pub second: OpenPool,
     pub replicas: Replicas,
     /// Reads that the primary has served.
     pub reads: AtomicU64,
@@ -60,7 +60,7 @@ impl TenantPools {
     pub fn close(&self) {
         self.writer.close();
         self.reader.close();
-        self.background.close();
+        self.second.close();
         self.replicas.close();
     }
 }
@@ -72,10 +72,10 @@ impl Tenant {
     }
 
     /// A connection that may write, for work that reads from another connection at the same time. It has a separate
-    /// budget: a task with a connection of the main budget may wait for this one, but no task with this one waits for
+    /// share of the budget: a task with another connection may wait for this one, but no task with this one waits for
     /// another.
     pub async fn background(&self) -> Result<Connection, Failure> {
-        self.pools.background.get().await
+        self.pools.second.get().await
     }
 
     /// A connection to the tenant's database with the role of the node, for upkeep and for looking at its activity.

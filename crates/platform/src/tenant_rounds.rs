@@ -1,6 +1,7 @@
 //! Work that a node does for every tenant again and again, beside the calls it answers: a round for a tenant, then a
 //! pause, then the next round. A tenant has one round at a time; a round that fails or panics is followed by another.
 
+use crate::database::in_background;
 use crate::{Node, Tenant};
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -70,7 +71,7 @@ where
                 continue;
             }
             let id = tenant.id.clone();
-            under_way.insert(tasks.spawn(round(tenant)).id(), id);
+            under_way.insert(tasks.spawn(in_background(round(tenant))).id(), id);
         }
         tokio::select! {
             Some(ended) = tasks.join_next_with_id(), if !tasks.is_empty() => {

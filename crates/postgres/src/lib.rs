@@ -16,10 +16,10 @@ pub use bind::{Bind, Json};
 pub use joining::RowChange;
 pub use members::{Chosen, History, Members};
 pub use pipeline::{Cause, DatabaseError, Pipeline, Results, Tx};
-pub use pool::{Address, Connection, NoAnswer, OpenPool, Pools, WatchedTables, Work};
+pub use pool::{Address, Connection, NoAnswer, OpenPool, Pools, WatchedTables, Work, in_background};
 pub use script::{run_script, statements};
 pub use server::Server;
-pub use share::{LARGEST_BUDGET, node_share};
+pub use share::{ANNOUNCED_AS, ConnectionLimit, LARGEST_BUDGET, node_share};
 pub use tls::{Tls, certificates_in, key_in};
 
 use carrel_records::Failure;

@@ -1,20 +1,27 @@
 //! Pools of connections: one per role and kind of work, all to one server and within one budget.
 //!
 //! The budget bounds the open connections, idle ones included. If a pool needs another connection and the budget is
-//! used up, it takes the slot of the connection that has been idle longest in any pool; if none is idle, callers wait
-//! in order of arrival. So any number of tenants works with any budget, and unused tenants never use up the server's
-//! `max_connections`.
+//! used up, it takes over the connection that has been idle longest in any pool; if none is idle, callers wait, and
+//! tenants are served in turn (`budget.rs`). So any number of tenants works with any budget, and unused tenants never
+//! use up the server's `max_connections`.
 //!
-//! A task that holds a connection must not borrow another one: a few such tasks would wait for each other until their
-//! time-outs. Builds with debug assertions panic if one does.
+//! A connection that is handed over to another tenant changes its role, its search path and its settings, and loses its
+//! prepared statements. That costs one round trip; opening a connection costs a process and an authentication.
+//!
+//! A task that holds a connection must not borrow another one, except from a pool for that ([`Pools::open_second`]): a
+//! few such tasks would wait for each other until their time-outs. Builds with debug assertions panic if one does.
 
+mod budget;
 mod connection;
+mod session;
 
 pub use connection::{Connection, NoAnswer};
 
 use crate::{Members, QUERY_TIMEOUT, Server, database_unreachable, failure, is_shortage};
+use budget::{Budget, Grant, PoolKind, Purpose};
 use carrel_records::Failure;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use session::Session;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -33,23 +40,35 @@ pub struct Address {
     pub per_tenant: usize,
 }
 
-/// The longest wait for a connection.
+/// The longest wait for a connection to answer a call.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for work that no client waits for.
+const BACKGROUND_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest time to open a connection, authentication included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection that was idle for this long is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Number of checks for idle connections within that time.
 const SWEEPS: u32 = 6;
-/// When the budget is used up, a pool keeps a released connection for its own callers until a caller of another pool
-/// has waited this long: opening a connection costs more than most work on it.
-const OWN_CALLERS_FIRST: Duration = Duration::from_millis(50);
 /// The time-out of an empty query to a server that has not answered before.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval of attempts to connect to a server that has reached its limit of connections.
 const RETRY_SHORTAGE: Duration = Duration::from_millis(100);
 /// Statements that one connection keeps prepared, at most.
 const MAX_PREPARED: usize = 1_000;
+/// A connection that has been handed over so often is closed instead: the server keeps what it has read of each
+/// tenant's catalog in the memory of the connection.
+const MAX_HAND_OVERS: usize = 20;
+
+tokio::task_local! {
+    /// Set in tasks that no client waits for.
+    static IN_BACKGROUND: ();
+}
+
+/// Runs work that no client waits for: it borrows at most a quarter of the connections for calls.
+pub async fn in_background<F: Future>(work: F) -> F::Output {
+    IN_BACKGROUND.scope((), work).await
+}
 
 /// The statement time-out of the program's own statements.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -102,44 +121,16 @@ pub struct Pools {
 
 struct Shared {
     members: Arc<Members>,
-    budget: usize,
-    state: Mutex<State>,
+    budget: Mutex<Budget<PooledClient, oneshot::Sender<Slot>>>,
+    /// Borrowed connections by the task that borrowed them, and whether they are second ones; with debug assertions.
+    borrowers: Mutex<HashMap<Borrower, usize>>,
     /// A pipeline was not answered in time, and nothing has been answered since.
     silent: AtomicBool,
     /// When the server was last probed, and whether it answered; locked during a probe.
     probed: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
-#[derive(Default)]
-struct State {
-    /// Connections open or being opened.
-    open: usize,
-    pools: BTreeMap<u64, PoolState>,
-    next_pool: u64,
-    next_ticket: u64,
-    /// Borrowed connections, by the task that borrowed them.
-    borrowers: HashMap<tokio::task::Id, usize>,
-}
-
-struct PoolState {
-    size: usize,
-    /// Connections borrowed or being opened.
-    in_use: usize,
-    /// The most recently used one is last.
-    idle: VecDeque<Idle>,
-    waiting: VecDeque<Waiting>,
-}
-
-struct Idle {
-    client: PooledClient,
-    since: Instant,
-}
-
-struct Waiting {
-    ticket: u64,
-    since: Instant,
-    turn: oneshot::Sender<Slot>,
-}
+type Borrower = (tokio::task::Id, bool);
 
 /// A connection and its prepared statements.
 struct PooledClient {
@@ -147,13 +138,20 @@ struct PooledClient {
     /// Drives the connection; it ends when the client is dropped.
     driver: JoinHandle<()>,
     statements: Mutex<HashMap<String, Statement>>,
+    /// How often it was handed over to another pool.
+    hand_overs: usize,
 }
 
 /// The right to use one connection of a pool, which is open or may be opened.
 struct Slot {
     shared: Arc<Shared>,
     pool: u64,
+    purpose: Purpose,
     client: Option<PooledClient>,
+    /// A connection of another pool, to be taken over.
+    other: Option<PooledClient>,
+    /// When the pool got the connection.
+    obtained: Instant,
 }
 
 impl Pools {
@@ -175,8 +173,8 @@ impl Pools {
     fn with(members: Arc<Members>, budget: usize, idle_timeout: Duration) -> Pools {
         let shared = Arc::new(Shared {
             members,
-            budget: budget.max(1),
-            state: Mutex::default(),
+            budget: Mutex::new(Budget::new(budget)),
+            borrowers: Mutex::default(),
             silent: AtomicBool::new(false),
             probed: tokio::sync::Mutex::new(None),
         });
@@ -185,7 +183,8 @@ impl Pools {
             loop {
                 tokio::time::sleep(idle_timeout / SWEEPS).await;
                 let Some(shared) = swept.upgrade() else { return };
-                shared.close_idle(idle_timeout);
+                let idle = shared.lock().take_idle(idle_timeout, Instant::now());
+                drop(idle);
             }
         });
         Pools { shared }
@@ -196,6 +195,19 @@ impl Pools {
         &self.shared.members
     }
 
+    /// Sets the number of connections that may be open at the same time.
+    pub fn set_budget(&self, budget: usize) {
+        let surplus = self.shared.lock().set_limit(budget);
+        drop(surplus);
+        self.shared.serve();
+    }
+
+    /// Connections that are open, and that may be.
+    pub fn usage(&self) -> (usize, usize) {
+        let budget = self.shared.lock();
+        (budget.open(), budget.limit())
+    }
+
     /// A pool for one role and schema; with `None`, for the role of the server's address.
     pub fn open(
         &self,
@@ -204,50 +216,40 @@ impl Pools {
         work: Work,
         watched: Option<Arc<WatchedTables>>,
     ) -> OpenPool {
-        // A longer wait for a row lock means that a transaction hangs; the caller gets an error.
-        let mut options = String::from("-c lock_timeout=7500 -c idle_in_transaction_session_timeout=30000");
-        options.push_str(match work {
-            // Planning such a statement takes up to forty times as long as running it, and the plan does not depend on
-            // the values: it is planned once per connection. Sequential scans are off, since tables that are empty at
-            // planning time grow later.
-            Work::Writes | Work::Upkeep => " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off",
-            // A client's query is planned for its values: a generic plan would not consider how rare a status is, and
-            // would scan the whole table by id.
-            Work::Queries => " -c plan_cache_mode=force_custom_plan",
-        });
-        if let Some(longest) = work.statement_timeout() {
-            // A longer statement would delay others.
-            options.push_str(&format!(" -c statement_timeout={}", longest.as_millis()));
-        }
-        options.push_str(" -c jit=off -c timezone=UTC");
-        // A statement whose node has died keeps its locks no longer than this.
-        options.push_str(" -c client_connection_check_interval=2000");
-        if let Some(schema) = schema {
-            options.push_str(&format!(" -c role={schema} -c search_path={schema},carrel"));
-        }
-        // `pg_stat_activity` shows the schema's name.
-        let name = schema.map_or_else(|| "carrel".to_owned(), |schema| format!("carrel {schema}"));
+        self.open_as(schema, size, work, watched, false)
+    }
+
+    /// A pool for tasks that already hold a connection of another pool. It has a share of the budget of its own; a task
+    /// with one of these connections must not wait for another one.
+    pub fn open_second(&self, schema: &str, size: usize, work: Work) -> OpenPool {
+        self.open_as(Some(schema), size, work, None, true)
+    }
+
+    fn open_as(
+        &self,
+        schema: Option<&str>,
+        size: usize,
+        work: Work,
+        watched: Option<Arc<WatchedTables>>,
+        is_second: bool,
+    ) -> OpenPool {
+        let size = size.max(1);
+        let session = Session::new(schema, work);
         let with_options = |server: &Server| {
             let mut config = server.config.clone();
-            config.options(&options).connect_timeout(CONNECT_TIMEOUT).application_name(&name);
+            config.options(session.startup_options()).connect_timeout(CONNECT_TIMEOUT);
+            config.application_name(session.name());
             // Without keepalives a server whose machine is gone would be waited for during two hours.
             config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
             config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(30));
             server.with_config(config)
         };
         let servers = self.shared.members.servers().iter().map(with_options).collect();
-        let id = {
-            let mut state = self.shared.lock();
-            let id = state.next_pool;
-            state.next_pool += 1;
-            let pool =
-                PoolState { size: size.max(1), in_use: 0, idle: VecDeque::new(), waiting: VecDeque::new() };
-            state.pools.insert(id, pool);
-            id
-        };
+        let hands_over = session.hands_over();
+        let id = self.shared.lock().add_pool(&PoolKind { tenant: schema, size, is_second, hands_over });
         let timeout = work.statement_timeout().unwrap_or(QUERY_TIMEOUT) + TIMEOUT_MARGIN;
-        let entry =
-            Entry { id, size: size.max(1), servers, timeout, watched, shared: Arc::clone(&self.shared) };
+        let shared = Arc::clone(&self.shared);
+        let entry = Entry { id, size, is_second, servers, session, timeout, watched, shared };
         OpenPool { entry: Arc::new(entry) }
     }
 }
@@ -261,8 +263,10 @@ pub struct OpenPool {
 struct Entry {
     id: u64,
     size: usize,
+    is_second: bool,
     /// Each member, with what this pool asks of its connections.
     servers: Vec<Server>,
+    session: Session,
     timeout: Duration,
     watched: Option<Arc<WatchedTables>>,
     shared: Arc<Shared>,
@@ -275,26 +279,45 @@ impl Drop for Entry {
 }
 
 impl OpenPool {
-    /// Borrows a connection, waiting at most 10 seconds for one.
+    /// Borrows a connection, waiting at most 10 seconds for one, or a minute for work that no client waits for.
     ///
     /// # Panics With debug assertions, if the task already holds a connection to the same server.
     pub async fn get(&self) -> Result<Connection, Failure> {
-        let borrower = self.entry.shared.panic_on_second_connection();
-        let acquired = tokio::time::timeout(ACQUIRE_TIMEOUT, self.acquire()).await.map_err(|_| busy())??;
-        self.entry.shared.note_borrowed(borrower);
+        let shared = &self.entry.shared;
+        let (purpose, longest) = match IN_BACKGROUND.try_with(|()| ()) {
+            Ok(()) => (Purpose::Background, BACKGROUND_ACQUIRE_TIMEOUT),
+            Err(_) => (Purpose::Call, ACQUIRE_TIMEOUT),
+        };
+        let purpose = if self.entry.is_second { Purpose::Second } else { purpose };
+        let borrower = shared.panic_on_second_connection(self.entry.is_second);
+        let acquired = tokio::time::timeout(longest, self.acquire(purpose)).await.map_err(|_| busy())??;
+        shared.note_borrowed(borrower);
         Ok(Connection {
             slot: acquired,
             borrower,
             is_broken: AtomicBool::new(false),
             timeout: self.entry.timeout,
+            work: self.entry.session.work(),
             watched: self.entry.watched.clone(),
             primary: None,
         })
     }
 
-    async fn acquire(&self) -> Result<Slot, Failure> {
+    async fn acquire(&self, purpose: Purpose) -> Result<Slot, Failure> {
         let shared = &self.entry.shared;
-        let mut slot = self.wait_for_slot().await?;
+        let mut slot = self.wait_for_slot(purpose).await?;
+        if let Some(mut client) = slot.other.take()
+            && !shared.silent.load(Relaxed)
+            && client.hand_overs < MAX_HAND_OVERS
+        {
+            client.hand_overs += 1;
+            // The statements are closed on the server as well.
+            client.statements.lock().expect("no holder of this lock panics").clear();
+            let changed = client.client.batch_execute(self.entry.session.hand_over_sql());
+            if let Ok(Ok(())) = tokio::time::timeout(PING_TIMEOUT, changed).await {
+                slot.client = Some(client);
+            }
+        }
         if let Some(client) = &slot.client {
             if client.client.is_closed() {
                 // The connection broke while it was idle; its slot may open another one.
@@ -324,7 +347,9 @@ impl OpenPool {
                             () = moved => {}
                         }
                     });
-                    slot.client = Some(PooledClient { client, driver, statements: Mutex::default() });
+                    let statements = Mutex::default();
+                    slot.client = Some(PooledClient { client, driver, statements, hand_overs: 0 });
+                    slot.obtained = Instant::now();
                 }
                 // Other programs have used up the server's connections; retry until one is free or the time-out is
                 // reached.
@@ -343,24 +368,23 @@ impl OpenPool {
         Ok(slot)
     }
 
-    /// A slot, immediately if one is free, otherwise in order of arrival.
-    async fn wait_for_slot(&self) -> Result<Slot, Failure> {
-        let shared = &self.entry.shared;
+    /// A slot, immediately if one is free, otherwise when it is the tenant's turn.
+    async fn wait_for_slot(&self, purpose: Purpose) -> Result<Slot, Failure> {
+        let (shared, id) = (&self.entry.shared, self.entry.id);
         let receiver = {
-            let mut state = shared.lock();
-            let pool = state.pools.get(&self.entry.id).ok_or_else(closing)?;
-            if pool.waiting.is_empty()
-                && let Some(client) = state.take(self.entry.id, shared.budget)
-            {
-                return Ok(shared.slot(self.entry.id, client));
+            let mut budget = shared.lock();
+            if budget.is_closed(id) {
+                return Err(closing());
+            }
+            if let Some(grant) = budget.take_at_once(id, purpose) {
+                return Ok(shared.slot(id, purpose, grant));
             }
             let (turn, receiver) = oneshot::channel();
-            let ticket = state.next_ticket;
-            state.next_ticket += 1;
-            let pool = state.pools.get_mut(&self.entry.id).ok_or_else(closing)?;
-            pool.waiting.push_back(Waiting { ticket, since: Instant::now(), turn });
+            budget.wait(id, purpose, turn);
             receiver
         };
+        // Others may wait for what this caller must not have.
+        shared.serve();
         receiver.await.map_err(|_| closing())
     }
 
@@ -376,132 +400,69 @@ impl OpenPool {
 
     /// The numbers of (open, idle, waiting).
     pub fn usage(&self) -> (usize, usize, usize) {
-        let state = self.entry.shared.lock();
-        state
-            .pools
-            .get(&self.entry.id)
-            .map_or((0, 0, 0), |pool| (pool.in_use + pool.idle.len(), pool.idle.len(), pool.waiting.len()))
-    }
-}
-
-impl State {
-    /// Takes the right to one more connection of the pool, with the connection if one is idle; `None` if the limit of
-    /// the pool or the budget is reached.
-    fn take(&mut self, id: u64, budget: usize) -> Option<Option<PooledClient>> {
-        let pool = self.pools.get_mut(&id)?;
-        if pool.in_use >= pool.size {
-            return None;
-        }
-        if let Some(idle) = pool.idle.pop_back() {
-            pool.in_use += 1;
-            return Some(Some(idle.client));
-        }
-        if self.open >= budget {
-            let oldest = self.pools.values_mut().filter(|pool| !pool.idle.is_empty());
-            let oldest = oldest.min_by_key(|pool| pool.idle.front().map(|idle| idle.since))?;
-            // Dropping the client ends its connection.
-            oldest.idle.pop_front();
-            self.open -= 1;
-        }
-        self.open += 1;
-        self.pools.get_mut(&id)?.in_use += 1;
-        Some(None)
-    }
-
-    /// The pool whose first caller is served next: the longest waiting one, unless serving it would take a connection
-    /// from a pool that has waiting callers.
-    fn next_served(&self, budget: usize) -> Option<u64> {
-        let eligible = || {
-            self.pools.iter().filter_map(|(id, pool)| {
-                let first = pool.waiting.front().filter(|_| pool.in_use < pool.size)?;
-                Some((*id, pool, first))
-            })
-        };
-        let (id, pool, first) = eligible().min_by_key(|(.., first)| first.ticket)?;
-        let takes_away = pool.idle.is_empty() && self.open >= budget;
-        if takes_away && first.since.elapsed() < OWN_CALLERS_FIRST {
-            let own = eligible().filter(|(_, pool, _)| !pool.idle.is_empty());
-            if let Some((id, ..)) = own.min_by_key(|(.., first)| first.ticket) {
-                return Some(id);
-            }
-        }
-        Some(id)
+        self.entry.shared.lock().usage_of(self.entry.id)
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no holder of this lock panics")
+    fn lock(&self) -> MutexGuard<'_, Budget<PooledClient, oneshot::Sender<Slot>>> {
+        self.budget.lock().expect("no holder of this lock panics")
     }
 
-    fn slot(self: &Arc<Self>, pool: u64, client: Option<PooledClient>) -> Slot {
-        Slot { shared: Arc::clone(self), pool, client }
+    fn slot(self: &Arc<Self>, pool: u64, purpose: Purpose, grant: Grant<PooledClient>) -> Slot {
+        let shared = Arc::clone(self);
+        let (client, other, obtained) = match grant {
+            Grant::Own(client, obtained) => (Some(client), None, obtained),
+            Grant::HandedOver(client) => (None, Some(client), Instant::now()),
+            Grant::New => (None, None, Instant::now()),
+        };
+        Slot { shared, pool, purpose, client, other, obtained }
     }
 
     /// Gives free slots to waiting callers.
     fn serve(self: &Arc<Self>) {
         loop {
-            let (turn, slot) = {
-                let mut state = self.lock();
-                let Some(id) = state.next_served(self.budget) else { return };
-                let Some(client) = state.take(id, self.budget) else { return };
-                let waiting = state.pools.get_mut(&id).and_then(|pool| pool.waiting.pop_front());
-                let slot = self.slot(id, client);
-                match waiting {
-                    Some(waiting) => (waiting.turn, slot),
-                    None => return,
-                }
-            };
-            // If the receiver is gone, dropping the slot returns it.
-            let _ = turn.send(slot);
+            let served = self.lock().serve_next(Instant::now(), oneshot::Sender::is_closed);
+            let Some((pool, purpose, turn, grant)) = served else { return };
+            // If the receiver is gone by now, dropping the slot returns it.
+            let _ = turn.send(self.slot(pool, purpose, grant));
         }
-    }
-
-    fn close_idle(&self, longer_than: Duration) {
-        let mut state = self.lock();
-        let mut closed = 0;
-        for pool in state.pools.values_mut() {
-            while pool.idle.front().is_some_and(|idle| idle.since.elapsed() >= longer_than) {
-                pool.idle.pop_front();
-                closed += 1;
-            }
-        }
-        state.open -= closed;
     }
 
     fn close_pool(self: &Arc<Self>, id: u64) {
-        {
-            let mut state = self.lock();
-            let Some(pool) = state.pools.remove(&id) else { return };
-            state.open -= pool.idle.len();
-        }
+        let idle = self.lock().close_pool(id);
+        drop(idle);
         self.serve();
     }
 
     /// Panics if the task holds a connection to this server: see the documentation of this file.
-    fn panic_on_second_connection(&self) -> Option<tokio::task::Id> {
+    fn panic_on_second_connection(&self, is_second: bool) -> Option<Borrower> {
         if !cfg!(debug_assertions) {
             return None;
         }
-        let task = tokio::task::try_id()?;
-        let holds = self.lock().borrowers.contains_key(&task);
+        let borrower = (tokio::task::try_id()?, is_second);
+        let holds = self.borrowers().contains_key(&borrower);
         assert!(!holds, "a task that holds a database connection asks for a second one");
-        Some(task)
+        Some(borrower)
     }
 
-    fn note_borrowed(&self, borrower: Option<tokio::task::Id>) {
-        if let Some(task) = borrower {
-            *self.lock().borrowers.entry(task).or_insert(0) += 1;
+    fn borrowers(&self) -> MutexGuard<'_, HashMap<Borrower, usize>> {
+        self.borrowers.lock().expect("no holder of this lock panics")
+    }
+
+    fn note_borrowed(&self, borrower: Option<Borrower>) {
+        if let Some(borrower) = borrower {
+            *self.borrowers().entry(borrower).or_insert(0) += 1;
         }
     }
 
-    fn note_returned(&self, borrower: Option<tokio::task::Id>) {
-        if let Some(task) = borrower {
-            let mut state = self.lock();
-            if let Some(count) = state.borrowers.get_mut(&task) {
+    fn note_returned(&self, borrower: Option<Borrower>) {
+        if let Some(borrower) = borrower {
+            let mut borrowers = self.borrowers();
+            if let Some(count) = borrowers.get_mut(&borrower) {
                 *count -= 1;
                 if *count == 0 {
-                    state.borrowers.remove(&task);
+                    borrowers.remove(&borrower);
                 }
             }
         }
@@ -534,22 +495,9 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         let client = self.client.take().filter(|client| !client.client.is_closed());
-        {
-            let mut guard = self.shared.lock();
-            let state = &mut *guard;
-            match (state.pools.get_mut(&self.pool), client) {
-                (Some(pool), Some(client)) => {
-                    pool.in_use -= 1;
-                    pool.idle.push_back(Idle { client, since: Instant::now() });
-                }
-                (Some(pool), None) => {
-                    pool.in_use -= 1;
-                    state.open -= 1;
-                }
-                // The pool was closed in the meantime.
-                (None, _) => state.open -= 1,
-            }
-        }
+        let returned = client.map(|client| (client, self.obtained));
+        let closed = self.shared.lock().give_back(self.pool, self.purpose, returned, Instant::now());
+        drop(closed);
         self.shared.serve();
     }
 }

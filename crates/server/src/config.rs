@@ -48,8 +48,8 @@ pub struct Settings {
     /// A streaming replica for reading; can be given several times, in the environment separated by semicolons.
     #[arg(long = "replica", env = "CARREL_REPLICA", value_delimiter = ';')]
     pub replica: Vec<String>,
-    /// Database connections open at the same time, of all tenants together. By default 64, or two fifths of what the
-    /// PostgreSQL server gives, whichever is less: so two nodes fit on one server.
+    /// Database connections open at the same time, of all tenants together. By default the nodes share four fifths of
+    /// what the PostgreSQL server gives, and each takes at most two fifths and at most 64.
     #[arg(long, env = "CARREL_CONNECTIONS")]
     pub connections: Option<usize>,
     /// Database connections of one tenant.

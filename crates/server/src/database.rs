@@ -22,7 +22,7 @@ pub async fn find_primary(database: &Server, replicas: &[Server]) -> Server {
 }
 
 /// Waits until the database answers; the error says why it never does, or what it lacks. Returns the number of
-/// connections that this node may open, so that two nodes and some other programs fit.
+/// connections that this node may open, so that the other nodes and some other programs fit.
 pub async fn wait_for(server: &Server) -> Result<usize, String> {
     let mut server = server.clone();
     server.config.connect_timeout(Duration::from_secs(5));
@@ -103,7 +103,7 @@ async fn examine(client: &Client) -> Result<usize, String> {
             "user '{user}' may not create roles, and every tenant has its own: ALTER ROLE \"{user}\" CREATEROLE"
         ));
     }
-    node_share(client).await.map_err(|error| format!("the database does not answer: {}", with_causes(&error)))
+    node_share(client, true).await.map_err(|error| format!("the database does not answer: {}", with_causes(&error)))
 }
 
 /// Whether the error is temporary: the server is starting. A wrong password or certificate is not temporary.

@@ -6,7 +6,7 @@ use crate::event_stream;
 use crate::modules;
 use carrel_embedded_postgres::{EmbeddedPostgres, Purpose};
 use carrel_platform::Node;
-use carrel_platform::database::{Address, LARGEST_BUDGET, Server};
+use carrel_platform::database::{Address, ConnectionLimit, LARGEST_BUDGET, Server};
 use carrel_platform::http::{self, App};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     let address = Address { primary: configured, replicas, per_tenant: settings.tenant_connections };
     let node = Node::open(
         address,
-        settings.connections.unwrap_or(budget),
+        settings.connections.map_or(ConnectionLimit::Share(budget), ConnectionLimit::Fixed),
         modules::modules(),
         settings.options.clone(),
         crate::first_records::all(),

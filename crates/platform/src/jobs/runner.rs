@@ -5,7 +5,7 @@ use super::declaration::{Job, Run};
 use super::table::{self, Beat, Taken};
 use super::timers::{RouteCall, TIMERS, Timer, TimerSetting};
 use super::timing::{Next, Timing};
-use crate::database::Connection;
+use crate::database::{Connection, in_background};
 use crate::http::call_route;
 use crate::node::Node;
 use crate::tenant::Tenant;
@@ -308,7 +308,7 @@ async fn run(node: Arc<Node>, declared: Declared, pace: Pace, node_id: Uuid, tak
     let deadline = todo.deadline();
     // In a separate task, so that a panic is an outcome like any other failure; dropping the set cancels it.
     let mut work = JoinSet::new();
-    work.spawn(todo.run(Arc::clone(&node), tenant));
+    work.spawn(in_background(todo.run(Arc::clone(&node), tenant)));
     let outcome = tokio::select! {
         Some(done) = work.join_next() => match done {
             Ok(Ok(words)) => Ok(words),

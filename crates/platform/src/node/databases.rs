@@ -1,17 +1,15 @@
 //! The databases that hold tenants: the platform's own, and others that lines of the table of tenants name.
 //!
-//! Each has its pools under a budget of its own, connections for upkeep, and one on which this node hears what other
+//! Each has its pools under one budget of its own, which all tenants there share, connections for upkeep, and one on which this node hears what other
 //! nodes have changed there. Jobs, signing key and table of tenants stay in the platform's own.
 
 use super::{Node, notifications};
-use crate::database::{Members, OpenPool, Pools, Server, Work, failure, node_share};
+use crate::database::{ConnectionLimit, Members, OpenPool, Pools, Server, Work, failure, node_share};
 use carrel_records::Failure;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Connections of [`Tenant::background`](crate::Tenant::background) of all tenants together.
-const BACKGROUND_CONNECTIONS: usize = 8;
 /// Connections with the node's own role.
 const UPKEEP_CONNECTIONS: usize = 4;
 /// The longest wait for one of several servers to say that it is the primary, when a database is opened.
@@ -25,7 +23,7 @@ const OPENING_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Database {
     address: Option<String>,
     pub(super) pools: Pools,
-    pub(super) background: Pools,
+    limit: ConnectionLimit,
     /// Of each server that may be read from while it is not the primary, with its index among the members: the
     /// replicas in the order of the configuration, then the hosts of the primary's address.
     pub(super) replicas: Vec<(usize, Pools)>,
@@ -37,7 +35,7 @@ impl Database {
         address: Option<String>,
         primary: Server,
         replicas: Vec<Server>,
-        connections: usize,
+        limit: ConnectionLimit,
     ) -> Arc<Database> {
         let mut servers = primary.members();
         let named_as_primary = servers.len();
@@ -47,7 +45,7 @@ impl Database {
         if number > 1 {
             members.wait_for_primary(FINDING_PRIMARY).await;
         }
-        let background = Pools::of_primary(Arc::clone(&members), BACKGROUND_CONNECTIONS);
+        let connections = limit.at_first();
         let pools = Pools::of_primary(Arc::clone(&members), connections);
         let read_from = match number > named_as_primary {
             true => (named_as_primary..number).chain(0..named_as_primary),
@@ -57,12 +55,27 @@ impl Database {
             .map(|member| (member, Pools::new(members.servers()[member].clone(), connections)))
             .collect();
         let upkeep = pools.open(None, UPKEEP_CONNECTIONS, Work::Upkeep, None);
-        Arc::new(Database { address, pools, background, replicas, upkeep })
+        Arc::new(Database { address, pools, limit, replicas, upkeep })
     }
 
     /// As the table of tenants has it, with its password; `None` for the platform's own.
     pub fn address(&self) -> Option<&str> {
         self.address.as_deref()
+    }
+
+    /// Takes this share of the server's connections, unless the operator has set their number.
+    pub(super) fn take_share(&self, share: usize) {
+        let (_, limit) = self.pools.usage();
+        if matches!(self.limit, ConnectionLimit::Share(_)) && share != limit {
+            tracing::info!("this node opens at most {share} database connections from now on");
+            self.pools.set_budget(share);
+            self.replicas.iter().for_each(|(_, pools)| pools.set_budget(share));
+        }
+    }
+
+    /// Connections to the primary that are open, and that this node may open.
+    pub fn connections(&self) -> (usize, usize) {
+        self.pools.usage()
     }
 
     /// The server that takes writes at the moment.
@@ -142,7 +155,7 @@ async fn open(address: &str) -> Result<Arc<Database>, Failure> {
         let driver = tokio::spawn(connection);
         let done = async {
             client.batch_execute(&set_up()).await?;
-            node_share(&client).await
+            node_share(&client, true).await
         };
         let done = done.await.map_err(|error| failure(error, "setting up a tenant's database"));
         driver.abort();
@@ -151,7 +164,8 @@ async fn open(address: &str) -> Result<Arc<Database>, Failure> {
     let share = tokio::time::timeout(OPENING_TIMEOUT, share)
         .await
         .map_err(|_| crate::database::database_unreachable())??;
-    Ok(Database::new(Some(address.to_owned()), servers, Vec::new(), share).await)
+    let limit = ConnectionLimit::Share(share);
+    Ok(Database::new(Some(address.to_owned()), servers, Vec::new(), limit).await)
 }
 
 /// The server of an address that takes writes; the first one where none says so.

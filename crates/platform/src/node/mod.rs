@@ -15,7 +15,9 @@ pub use upkeep::{INDEX_BUILDS, OUTBOX_RETENTION};
 
 use crate::cache::Cache;
 use crate::database::replicas::Replicas;
-use crate::database::{Address, Bind, Connection, Pools, WatchedTables, Work, database_unreachable, failure};
+use crate::database::{
+    Address, Bind, Connection, ConnectionLimit, Pools, WatchedTables, Work, database_unreachable, failure,
+};
 use crate::http::App;
 use crate::jobs::timers::TimerSetting;
 use crate::jobs::{Hints, Job};
@@ -217,19 +219,19 @@ const ANNOUNCE_CHANGE: &str = "SELECT pg_notify('carrel_settings', current_schem
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// Connections of [`Tenant::background`] for one tenant.
-const BACKGROUND_PER_TENANT: usize = 4;
+const SECOND_PER_TENANT: usize = 4;
 
 impl Node {
     /// Connects, upgrades the platform's own tables and every tenant, and reads the tenants.
     pub async fn open(
         address: Address,
-        connections: usize,
+        connections: impl Into<ConnectionLimit>,
         modules: Vec<Module>,
         options: ServerOptions,
         first_records: Vec<FirstRecord>,
     ) -> Result<Arc<Node>, Failure> {
         let per_tenant = address.per_tenant;
-        let main = Database::new(None, address.primary, address.replicas, connections).await;
+        let main = Database::new(None, address.primary, address.replicas, connections.into()).await;
         let secret = set_up_platform(&main.upkeep.get().await?).await?;
         let declared = modules.iter().flat_map(|module| module.records.iter().copied()).collect();
         let change_listeners = modules.iter().flat_map(|module| module.change_listeners).collect();
@@ -449,12 +451,7 @@ impl Node {
             pools: TenantPools {
                 writer: database.pools.open(Some(&schema), size, Work::Writes, Some(self.watched(&version))),
                 reader: queries(&database.pools),
-                background: database.background.open(
-                    Some(&schema),
-                    BACKGROUND_PER_TENANT,
-                    Work::Writes,
-                    None,
-                ),
+                second: database.pools.open_second(&schema, SECOND_PER_TENANT, Work::Writes),
                 replicas: Replicas::new(
                     Arc::clone(database.pools.members()),
                     database.replicas.iter().map(|(member, pools)| (*member, queries(pools))).collect(),

@@ -1,16 +1,19 @@
 //! Notifications between nodes: a transaction that changes cached tables notifies all nodes, which then read the
 //! settings version before they use a cached value.
 //!
+//! The connection that listens to a database also announces the node there: the nodes of a server count each other, and
+//! share its connections. A node that begins to listen notifies the others.
+//!
 //! Each database is listened to. A notification is only a hint. While a connection is lost nothing is heard; what was
 //! missed is found by the next question for the version, at most two seconds later (`settings_version.rs`), or by the
 //! next look at the table of tenants.
 
 use super::{Database, Node};
-use crate::database::Server;
+use crate::database::{ANNOUNCED_AS, Server, node_share};
 use crate::tenant::schema_of;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Notification};
 
@@ -18,9 +21,11 @@ use tokio_postgres::{AsyncMessage, Notification};
 const SETTINGS: &str = "carrel_settings";
 /// The channel of the platform's own database that names tenants which have moved.
 pub(super) const TENANTS: &str = "carrel_tenants";
+/// The channel on which a node that begins to listen says so.
+const NODES: &str = "carrel_nodes";
 /// The interval of attempts to connect.
 const RETRY: Duration = Duration::from_secs(1);
-/// The interval of checks of the connection, and the time-out of each.
+/// The interval of checks of the connection and of counts of the nodes, and the time-out of each.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// What a connection has heard.
@@ -28,8 +33,8 @@ enum Heard {
     /// Anything may have been missed.
     Gap,
     Notification(Notification),
-    /// Nothing, and the connection is alive.
-    Silence,
+    /// This node's share of the server's connections.
+    Share(usize),
 }
 
 /// Listens for as long as the node and its database are there.
@@ -45,7 +50,7 @@ pub(super) async fn listen(node: Weak<Node>, database: Weak<Database>) {
     loop {
         let chosen = members.chosen();
         let mut server = members.servers()[chosen.index].clone();
-        server.config.application_name("carrel notifications").connect_timeout(HEARTBEAT);
+        server.config.application_name(ANNOUNCED_AS).connect_timeout(HEARTBEAT);
         let lost = tokio::select! {
             lost = follow(&server, &heard) => lost,
             () = members.moved_since(chosen) => "the primary has moved".to_owned(),
@@ -60,7 +65,7 @@ pub(super) async fn listen(node: Weak<Node>, database: Weak<Database>) {
 
 fn note(node: &Arc<Node>, database: &Arc<Database>, what: Heard) {
     let schema = match &what {
-        Heard::Silence => return,
+        Heard::Share(share) => return database.take_share(*share),
         Heard::Gap => None,
         Heard::Notification(notification) if notification.channel() == TENANTS => {
             let node = Arc::clone(node);
@@ -96,20 +101,25 @@ async fn follow(server: &Server, heard: &impl Fn(Heard) -> bool) -> String {
         }
     });
     let ended = async {
-        let listen = format!("LISTEN {SETTINGS}; LISTEN {TENANTS}");
+        let listen =
+            format!("LISTEN {SETTINGS}; LISTEN {TENANTS}; LISTEN {NODES}; SELECT pg_notify('{NODES}', '')");
         client.batch_execute(&listen).await.map_err(|error| error.to_string())?;
         // Notifications before the connection was established may have been missed.
         let mut goes_on = heard(Heard::Gap);
+        let mut counted: Option<Instant> = None;
         while goes_on {
-            goes_on = match tokio::time::timeout(HEARTBEAT, notifications.recv()).await {
-                Ok(Some(notification)) => heard(Heard::Notification(notification)),
+            if counted.is_none_or(|counted| counted.elapsed() >= HEARTBEAT) {
+                let share = tokio::time::timeout(HEARTBEAT, node_share(&client, false)).await;
+                let share = share.map_err(|_| "the server does not answer".to_owned())?;
+                goes_on = heard(Heard::Share(share.map_err(|error| error.to_string())?));
+                counted = Some(Instant::now());
+            }
+            match tokio::time::timeout(HEARTBEAT, notifications.recv()).await {
+                Ok(Some(notification)) if notification.channel() == NODES => counted = None,
+                Ok(Some(notification)) => goes_on = heard(Heard::Notification(notification)),
                 Ok(None) => return Err("the connection ended".to_owned()),
-                Err(_) => match tokio::time::timeout(HEARTBEAT, client.simple_query("")).await {
-                    Ok(Ok(_)) => heard(Heard::Silence),
-                    Ok(Err(error)) => return Err(error.to_string()),
-                    Err(_) => return Err("the server does not answer".to_owned()),
-                },
-            };
+                Err(_) => {}
+            }
         }
         Ok::<_, String>(())
     };

@@ -280,7 +280,7 @@ async fn pour(
                 }
             };
         }
-        let reset = connection.bounded(connection.client().batch_execute("RESET statement_timeout")).await;
+        let reset = connection.bounded(connection.restore_statement_timeout()).await;
         if !matches!(reset, Ok(Ok(()))) {
             connection.discard();
         }

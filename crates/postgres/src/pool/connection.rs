@@ -1,6 +1,6 @@
 //! A connection that is lent by a pool.
 
-use super::{CONNECT_TIMEOUT, MAX_PREPARED, OpenPool, PooledClient, Slot, WatchedTables};
+use super::{Borrower, CONNECT_TIMEOUT, MAX_PREPARED, OpenPool, PooledClient, Slot, WatchedTables, Work};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -10,10 +10,11 @@ use tokio_postgres::{Client, Statement};
 /// A borrowed connection.
 pub struct Connection {
     pub(super) slot: Slot,
-    pub(super) borrower: Option<tokio::task::Id>,
+    pub(super) borrower: Option<Borrower>,
     /// Set while a pipeline is under way: a connection that is dropped then is closed, as nobody will read the rest.
     pub(super) is_broken: AtomicBool,
     pub(super) timeout: Duration,
+    pub(super) work: Work,
     pub(crate) watched: Option<Arc<WatchedTables>>,
     /// Of a connection to a replica: who answers in its place when it goes away.
     pub(super) primary: Option<Primary>,
@@ -65,6 +66,12 @@ impl Connection {
     /// The driver's client, for COPY and streams.
     pub fn client(&self) -> &Client {
         &self.pooled().client
+    }
+
+    /// Sets the statement time-out of its pool again after it was changed. `RESET` would bring back that of the pool for
+    /// which the connection was opened.
+    pub async fn restore_statement_timeout(&self) -> Result<(), tokio_postgres::Error> {
+        self.client().batch_execute(&self.work.statement_timeout_sql()).await
     }
 
     /// The statement, prepared on this connection when it is first asked for.

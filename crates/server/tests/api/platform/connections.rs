@@ -5,7 +5,10 @@ use carrel_testkit::queues::placed;
 use carrel_testkit::{LendingServer, TestServer};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 /// Clearly below the ten seconds after which a call stops waiting for a connection.
@@ -115,6 +118,111 @@ async fn pools_share_the_budget_and_close_idle_connections() {
         assert!(started.elapsed() < Duration::from_secs(30), "idle connections stay open");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// Roles with a schema and one table each, whose row is the role's name.
+async fn make_roles(database: &tokio_postgres::Client, number: usize) -> Vec<String> {
+    let names: Vec<String> =
+        (0..number).map(|number| format!("library_r{number}_{}", Uuid::new_v4().simple())).collect();
+    for name in &names {
+        let made = format!(
+            "CREATE ROLE {name} NOLOGIN; GRANT {name} TO CURRENT_USER; CREATE SCHEMA {name} AUTHORIZATION {name};
+             SET ROLE {name}; CREATE TABLE {name}.owner (name text); INSERT INTO {name}.owner VALUES ('{name}');
+             RESET ROLE"
+        );
+        database.batch_execute(&made).await.expect("a role with a table can be made");
+    }
+    names
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_calls_of_twelve_tenants_get_their_turn_on_two_nodes_with_eight_connections() {
+    const BUDGET: usize = 8;
+    let server = TestServer::start().await;
+    let roles = make_roles(&server.cluster.connect(&server.database).await, 12).await;
+    let nodes: Vec<Pools> =
+        (0..2).map(|_| Pools::new(server.cluster.address(&server.database).primary, BUDGET)).collect();
+    let mut callers = Vec::new();
+    for node in &nodes {
+        let kinds = [Work::Writes, Work::Queries];
+        let pools = kinds.map(|work| -> Vec<_> {
+            roles.iter().map(|role| node.open(Some(role), 10, work, None)).collect()
+        });
+        for number in 0..50 {
+            let tenant = number % roles.len();
+            let role = roles[tenant].clone();
+            let pools = [pools[0][tenant].clone(), pools[1][tenant].clone()];
+            callers.push(tokio::spawn(async move {
+                for (pool, plans) in
+                    pools.iter().zip(["force_generic_plan", "force_custom_plan"]).cycle().take(6)
+                {
+                    let connection = pool.get().await.expect("every call gets its turn");
+                    let asked =
+                        "SELECT name, current_user::text, current_setting('plan_cache_mode') FROM owner";
+                    let rows = connection.query(asked, vec![]).await.expect("the tenant's own table");
+                    let found: [String; 3] = [0, 1, 2].map(|column| rows[0].get(column));
+                    assert_eq!(
+                        found,
+                        [role.as_str(), role.as_str(), plans],
+                        "the connection is the tenant's"
+                    );
+                }
+            }));
+        }
+    }
+    for caller in callers {
+        caller.await.expect("no caller waits in vain");
+    }
+    for node in &nodes {
+        let (open, limit) = node.usage();
+        assert!(open <= BUDGET && limit == BUDGET, "{open} of {limit} are open");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_one_tenant_does_not_queue_before_the_check_outs_of_another() {
+    const STORM: usize = 200;
+    let server = LendingServer::open().await;
+    let (patron, items) = (server.patron().await, join_all((0..5).map(|_| server.item())).await);
+    let stormy = server.server.node.create_tenant("stormy", "Stormy", "").await.expect("a second tenant");
+    // Few connections: two for the storm at most, one is left to others.
+    let node = server.server.another_node().await;
+    let busy = node.tenant(&stormy.id).expect("the other node has the tenant");
+    let done = Arc::new(AtomicUsize::new(0));
+    let mut storm = JoinSet::new();
+    for number in 0..STORM {
+        let (busy, done) = (Arc::clone(&busy), Arc::clone(&done));
+        storm.spawn(async move {
+            let connection = if number % 2 == 0 { busy.reader().await } else { busy.writer().await };
+            // A call that has waited for too long is answered with 503.
+            if let Ok(connection) = connection {
+                let _ = connection.query("SELECT pg_sleep(0.25)", vec![]).await;
+                done.fetch_add(1, Relaxed);
+            }
+        });
+    }
+    while busy.pool_use().iter().map(|(_, (_, _, waiting))| waiting).sum::<usize>() < STORM / 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = listener.local_addr().expect("a listener has an address");
+    let serving = tokio::spawn(carrel_platform::http::serve(
+        carrel_server::serve::app(&node),
+        listener,
+        std::future::pending(),
+    ));
+    let desk = server.admin().at(address);
+    for item in &items {
+        let scan = json!({"itemBarcode": item.barcode, "userBarcode": patron.barcode, "servicePointId": server.main_desk.0});
+        desk.post("/circulation/check-out-by-barcode", &scan).await.expect(201);
+    }
+    let waiting = STORM - done.load(Relaxed);
+    assert!(
+        waiting > STORM / 2,
+        "only {waiting} calls of the storm still wait: the check-outs waited behind it"
+    );
+    storm.shutdown().await;
+    serving.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
