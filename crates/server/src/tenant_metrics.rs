@@ -1,5 +1,6 @@
 //! Metrics by tenant: connections, replicas, lock waits, jobs, events.
 
+use crate::outbox_lag;
 use carrel_circulation::check_out_lock;
 use carrel_circulation::desk::scan_figures::{self, ScanKind};
 use carrel_circulation::{check_in, check_out};
@@ -11,10 +12,10 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 /// Tenants whose events are counted at each scrape, at most.
-const MOST_TENANTS: usize = 100;
+pub(crate) const MOST_TENANTS: usize = 100;
 
 /// One sample of a metric: its labels and its value.
-type Sample = (String, f64);
+pub(crate) type Sample = (String, f64);
 
 /// All metrics as text. Those that need the database are omitted while it is unreachable.
 pub async fn text(node: &Arc<Node>) -> String {
@@ -26,6 +27,13 @@ pub async fn text(node: &Arc<Node>) -> String {
         "gauge",
         "Database connections by tenant.",
         connections(&tenants),
+    );
+    family(
+        &mut text,
+        "carrel_database_connections",
+        "gauge",
+        "Connections of this node to each database: open ones, and as many as may be.",
+        database_connections(&tenants),
     );
     let (hits, misses) = caches(&tenants);
     family(
@@ -117,6 +125,15 @@ pub async fn text(node: &Arc<Node>) -> String {
     family(&mut text, "carrel_job_late_seconds", "gauge", "Time for which due jobs have not started.", late);
     let events = events(&tenants).await;
     family(&mut text, "carrel_events_total", "counter", "Events written to the outbox.", events);
+    let (unread, ages) = outbox_lag::samples(&tenants).await;
+    family(
+        &mut text,
+        "carrel_unread_events",
+        "gauge",
+        "Events that a reader has not read yet; at most 10000 are counted.",
+        unread,
+    );
+    family(&mut text, "carrel_oldest_unread_event_seconds", "gauge", "Age of the oldest unread event.", ages);
     text
 }
 
@@ -140,6 +157,18 @@ fn connections(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
         tenant.pool_use().into_iter().flat_map(of_pool).collect::<Vec<_>>()
     };
     tenants.iter().flat_map(of).collect()
+}
+
+/// Databases are numbered in the order of their first tenants.
+fn database_connections(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
+    let of_databases = by_database(tenants);
+    let of = |(number, tenants): (usize, &Vec<Arc<Tenant>>)| {
+        let (open, limit) = tenants[0].database().connections();
+        [("open", open), ("limit", limit)].map(|(state, connections)| {
+            (format!("database=\"{number}\",state=\"{state}\""), connections as f64)
+        })
+    };
+    (1..).zip(&of_databases).flat_map(of).collect()
 }
 
 fn replicas(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
@@ -245,16 +274,22 @@ async fn jobs(node: &Node) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {
 }
 
 async fn events(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
+    let of_databases = by_database(&tenants[..tenants.len().min(MOST_TENANTS)]);
+    let tasks: JoinSet<_> = of_databases.into_iter().map(events_of).collect();
+    tasks.join_all().await.into_iter().flatten().flatten().collect()
+}
+
+/// The tenants of each database.
+pub(crate) fn by_database(tenants: &[Arc<Tenant>]) -> Vec<Vec<Arc<Tenant>>> {
     let mut by_database: Vec<Vec<Arc<Tenant>>> = Vec::new();
-    for tenant in tenants.iter().take(MOST_TENANTS) {
+    for tenant in tenants {
         let same = |others: &&mut Vec<Arc<Tenant>>| Arc::ptr_eq(others[0].database(), tenant.database());
         match by_database.iter_mut().find(same) {
             Some(others) => others.push(Arc::clone(tenant)),
             None => by_database.push(vec![Arc::clone(tenant)]),
         }
     }
-    let tasks: JoinSet<_> = by_database.into_iter().map(events_of).collect();
-    tasks.join_all().await.into_iter().flatten().flatten().collect()
+    by_database
 }
 
 /// The events of tenants in one database.

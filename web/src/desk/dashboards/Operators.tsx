@@ -52,6 +52,8 @@ function useAdmin<T>(path: string, load: () => Promise<T>) {
 
 const milliseconds = (seconds: number | undefined) => (seconds === undefined ? '–' : seconds === Infinity ? t('dashboard.overLongest') : t('dashboard.atMost', { milliseconds: Math.round(seconds * 1000) }));
 
+const isSameReader = (one: Sample, other: Sample) => one.labels['tenant'] === other.labels['tenant'] && one.labels['reader'] === other.labels['reader'];
+
 export function Operators() {
   const metrics = useAdmin('metrics', () => get<string>('/metrics').then(parseMetrics));
   const locks = useAdmin('locks', () => get<Locks>('/admin/check-out-locks'));
@@ -60,7 +62,10 @@ export function Operators() {
   const missing = useAdmin('missing', () => get<{ missingIndexes: MissingIndex[] }>('/admin/missing-indexes'));
   if (metrics.error) return <FailureMessage error={metrics.error} />;
   if (!metrics.data) return <Loading />;
-  const replicas = metrics.data.filter((one) => one.name === 'carrel_replica_in_use');
+  const samples = metrics.data;
+  const replicas = samples.filter((one) => one.name === 'carrel_replica_in_use');
+  const ages = samples.filter((one) => one.name === 'carrel_oldest_unread_event_seconds');
+  const unread = (age: Sample) => samples.find((one) => one.name === 'carrel_unread_events' && isSameReader(one, age))?.value ?? 0;
   return (
     <>
       <p className="hint">{t('dashboard.everySeconds', { seconds: EVERY_MS / 1000 })}</p>
@@ -113,6 +118,22 @@ export function Operators() {
             { title: t('column.name'), cell: (one) => one.labels['server'] ?? one.labels['replica'] ?? '' },
             { title: t('column.status'), cell: (one) => t(one.value === 1 ? 'dashboard.replicaInUse' : 'dashboard.replicaLeftAlone') },
             { title: t('dashboard.bytesBehind'), cell: (one) => behindOf(metrics.data, one), className: 'money' },
+          ]}
+        />
+      </section>
+      <section className="card" aria-labelledby="event-readers">
+        <h2 id="event-readers">{t('dashboard.eventReaders')}</h2>
+        <Listing
+          label={t('dashboard.eventReaders')}
+          rows={ages}
+          isLoading={false}
+          error={undefined}
+          empty={t('search.nothing')}
+          rowKey={(one) => JSON.stringify(one.labels)}
+          columns={[
+            { title: t('column.name'), cell: (one) => one.labels['reader'] ?? '' },
+            { title: t('dashboard.unreadEvents'), cell: unread, className: 'money' },
+            { title: t('dashboard.oldestUnread'), cell: (one) => t('dashboard.seconds', { seconds: Math.round(one.value) }), className: 'money' },
           ]}
         />
       </section>

@@ -1,4 +1,5 @@
 use carrel_testkit::TestServer;
+use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,4 +55,35 @@ async fn metrics_contain_caches_connections_and_reads() {
     assert_eq!(figure("carrel_cache_misses_total{tenant=\"diku\",value=\"PermissionCatalog\"}"), 1.0);
     assert_eq!(figure("carrel_reads_total{tenant=\"diku\",server=\"primary\"}"), 5.0);
     assert!(figure("carrel_connections{tenant=\"diku\",pool=\"queries\",state=\"open\"}") >= 1.0);
+}
+
+#[tokio::test]
+async fn metrics_show_how_far_readers_of_events_lag() {
+    let server = TestServer::start().await;
+    server.post("/groups", &json!({"group": "Crew"})).await.expect(201);
+    let database = server.database().await;
+    database
+        .batch_execute(
+            "INSERT INTO outbox (topic, key, payload, created)
+                 SELECT 'users.users', 'k', '{}', now() - interval '1 hour' FROM generate_series(1, 3);
+             INSERT INTO outbox_reader (name, position) SELECT 'kafka', max(id) - 3 FROM outbox;
+             INSERT INTO outbox_reader (name, position) SELECT 'a \"reader\"', max(id) FROM outbox;
+             INSERT INTO notice_event (id, event, happened)
+                 VALUES (gen_random_uuid(), 'Check out', now() - interval '1 minute')",
+        )
+        .await
+        .expect("events and readers");
+    let metrics = server.get("/metrics").await.text();
+    let figure = |name: &str, reader: &str| -> f64 {
+        let line = format!("{name}{{tenant=\"diku\",reader=\"{reader}\"}} ");
+        let value = metrics.lines().find_map(|shown| shown.strip_prefix(&line)?.parse().ok());
+        value.unwrap_or_else(|| panic!("{line} is missing in\n{metrics}"))
+    };
+    assert_eq!(figure("carrel_unread_events", "kafka"), 3.0);
+    assert!(figure("carrel_oldest_unread_event_seconds", "kafka") >= 3_600.0);
+    assert_eq!(figure("carrel_unread_events", "a \\\"reader\\\""), 0.0);
+    assert_eq!(figure("carrel_oldest_unread_event_seconds", "a \\\"reader\\\""), 0.0);
+    assert_eq!(figure("carrel_unread_events", "notices"), 1.0);
+    assert!(figure("carrel_oldest_unread_event_seconds", "notices") >= 60.0);
+    figure("carrel_unread_events", "change histories");
 }
