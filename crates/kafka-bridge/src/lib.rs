@@ -27,4 +27,32 @@ pub struct Options {
     pub replication: i16,
     /// Header `x-okapi-url` of every event, for consumers that call back.
     pub okapi_url: Option<String>,
+    /// Encrypted connections to brokers whose certificate is signed by one of those in this PEM file, or, for `system`, by
+    /// one that the machine trusts. Without it nothing is encrypted.
+    pub certificates: Option<String>,
+    /// Who logs in to the brokers, where they ask for it.
+    pub login: Option<Login>,
+}
+
+/// A login to the brokers by SASL.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Login {
+    pub mechanism: Mechanism,
+    pub user: String,
+    pub password: String,
+}
+
+/// How a password is shown to a broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// As it is; it must be encrypted on its way.
+    Plain,
+    ScramSha256,
+    ScramSha512,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} as {}", self.mechanism, self.user)
+    }
 }

@@ -1,13 +1,14 @@
 //! Sends messages to the brokers and waits until all in-sync replicas have them.
 
 use crate::message::Message;
-use crate::{Options, partitioner, topics};
+use crate::{Login, Mechanism, Options, partitioner, topics};
+use carrel_platform::database::verifying_client;
 use futures_util::future::try_join_all;
 use rskafka::BackoffConfig;
 use rskafka::chrono::DateTime;
 use rskafka::client::error::{Error, ProtocolError};
 use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
-use rskafka::client::{Client, ClientBuilder};
+use rskafka::client::{Client, ClientBuilder, Credentials, SaslConfig};
 use rskafka::record::Record;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -138,16 +139,30 @@ impl Sender {
             return Ok(Arc::clone(connected));
         }
         let retries = BackoffConfig { deadline: Some(RETRIES), ..BackoffConfig::default() };
-        let client = ClientBuilder::new(self.options.brokers.clone())
-            .client_id("carrel")
-            .backoff_config(retries)
-            .build()
-            .await
-            .map_err(|error| error.to_string())?;
+        let mut builder =
+            ClientBuilder::new(self.options.brokers.clone()).client_id("carrel").backoff_config(retries);
+        if let Some(certificates) = &self.options.certificates {
+            // Read at each connection, as they may have been renewed.
+            let tls = verifying_client(certificates).map_err(|error| format!("{certificates}: {error}"))?;
+            builder = builder.tls_config(tls);
+        }
+        if let Some(login) = &self.options.login {
+            builder = builder.sasl_config(sasl(login));
+        }
+        let client = builder.build().await.map_err(|error| error.to_string())?;
         let topics = client.list_topics().await.map_err(|error| error.to_string())?;
         let topics = topics.into_iter().map(|topic| (topic.name, number(topic.partitions.len()))).collect();
         let new = Arc::new(Connected { client, topics: Mutex::new(topics), partitions: Mutex::default() });
         Ok(Arc::clone(connected.insert(new)))
+    }
+}
+
+fn sasl(login: &Login) -> SaslConfig {
+    let credentials = Credentials::new(login.user.clone(), login.password.clone());
+    match login.mechanism {
+        Mechanism::Plain => SaslConfig::Plain(credentials),
+        Mechanism::ScramSha256 => SaslConfig::ScramSha256(credentials),
+        Mechanism::ScramSha512 => SaslConfig::ScramSha512(credentials),
     }
 }
 

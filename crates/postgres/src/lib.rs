@@ -20,7 +20,7 @@ pub use pool::{Address, Connection, NoAnswer, OpenPool, Pools, WatchedTables, Wo
 pub use script::{run_script, statements};
 pub use server::Server;
 pub use share::{ANNOUNCED_AS, ConnectionLimit, LARGEST_BUDGET, node_share};
-pub use tls::{Tls, certificates_in, key_in};
+pub use tls::{Tls, certificates_in, key_in, verifying_client};
 
 use carrel_records::Failure;
 use std::sync::Mutex;

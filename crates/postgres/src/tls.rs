@@ -52,10 +52,11 @@ impl Tls {
     /// `own` are the files of this program's certificate and key.
     pub(crate) fn new(trust: &Trust, own: Option<(&str, &str)>) -> Result<Tls, String> {
         let provider = Arc::new(ring::default_provider());
+        let read = |file| Roots::read(file).map_err(|words| format!("sslrootcert: {words}"));
         let (roots, for_the_host) = match trust {
             Trust::AnyCertificate => (None, false),
-            Trust::SignedBy(file) => (Some(Roots::read(file)?), false),
-            Trust::SignedByFor(file) => (Some(Roots::read(file)?), true),
+            Trust::SignedBy(file) => (Some(read(file)?), false),
+            Trust::SignedByFor(file) => (Some(read(file)?), true),
         };
         let judge = CertificateVerifier {
             roots,
@@ -75,6 +76,14 @@ impl Tls {
         };
         Ok(Tls { config: Arc::new(config) })
     }
+}
+
+/// TLS to servers of other protocols, whose certificate must be signed by one of those in the PEM file (`system`: by one
+/// that the machine trusts), and be issued for their host.
+pub fn verifying_client(certificates: &str) -> Result<Arc<ClientConfig>, String> {
+    let tls = Tls::new(&Trust::SignedByFor(certificates.to_owned()), None);
+    let without_setting = |words: String| words.trim_start_matches("sslrootcert: ").to_owned();
+    Ok(tls.map_err(without_setting)?.config)
 }
 
 /// The certificates of a PEM file, at least one.
@@ -106,14 +115,14 @@ impl Roots {
             "system" => SYSTEM_ROOT_FILES
                 .iter()
                 .find(|file| Path::new(file).is_file())
-                .ok_or("sslrootcert=system: this machine has no list of certificates that it trusts")?,
+                .ok_or("this machine has no list of certificates that it trusts")?,
             file => file,
         };
-        let shown = certificates_in(Path::new(file)).map_err(|words| format!("sslrootcert: {words}"))?;
+        let shown = certificates_in(Path::new(file))?;
         let mut store = RootCertStore::empty();
         // A system's list may contain some that rustls does not accept.
         if store.add_parsable_certificates(shown.iter().cloned()).0 == 0 {
-            return Err(format!("sslrootcert: {file} holds no certificate that can be used"));
+            return Err(format!("{file} holds no certificate that can be used"));
         }
         Ok(Roots { store, shown })
     }

@@ -1,6 +1,6 @@
 //! Configuration: flags first, then the environment, then one TOML file, then defaults.
 
-use crate::event_stream::EventStream;
+use crate::event_stream::{EventStream, KafkaSettings};
 use carrel_embedded_postgres::{HOW_TO_INSTALL, find_programs, usual_data_directory};
 use carrel_platform::http::Certificate;
 use carrel_platform::{SameSite, ServerOptions};
@@ -81,6 +81,19 @@ pub struct Settings {
     /// Address at which consumers of events reach this server, sent with each event as x-okapi-url.
     #[arg(long, env = "CARREL_KAFKA_OKAPI_URL")]
     pub kafka_okapi_url: Option<String>,
+    /// Encrypt connections to Kafka, and accept brokers whose certificate is signed by one of those in this PEM file;
+    /// system for those that the machine trusts.
+    #[arg(long, env = "CARREL_KAFKA_CERTIFICATES")]
+    pub kafka_certificates: Option<String>,
+    /// Log in to Kafka by SASL: plain, scram-sha-256 or scram-sha-512.
+    #[arg(long, env = "CARREL_KAFKA_SASL")]
+    pub kafka_sasl: Option<String>,
+    /// The user of --kafka-sasl.
+    #[arg(long, env = "CARREL_KAFKA_USER")]
+    pub kafka_user: Option<String>,
+    /// The password of --kafka-user; better in the environment or the file, as others see the arguments of a program.
+    #[arg(long, env = "CARREL_KAFKA_PASSWORD", hide_env_values = true)]
+    pub kafka_password: Option<String>,
     /// Refreshes, queries and exports of lists at once.
     #[arg(long, env = "CARREL_LIST_WORKERS")]
     pub list_workers: Option<usize>,
@@ -223,12 +236,16 @@ impl Settings {
         }
         let subscribers = if self.subscriber.is_empty() { &file.subscriber } else { &self.subscriber };
         let subscribers = carrel_pub_sub::Addresses::read(subscribers)?;
-        let event_stream = EventStream::read(
-            if self.kafka.is_empty() { file.kafka } else { self.kafka },
-            self.kafka_prefix.or(file.kafka_prefix),
-            self.kafka_replication.or(file.kafka_replication),
-            self.kafka_okapi_url.or(file.kafka_okapi_url),
-        )?;
+        let event_stream = EventStream::read(KafkaSettings {
+            brokers: if self.kafka.is_empty() { file.kafka } else { self.kafka },
+            prefix: self.kafka_prefix.or(file.kafka_prefix),
+            replication: self.kafka_replication.or(file.kafka_replication),
+            okapi_url: self.kafka_okapi_url.or(file.kafka_okapi_url),
+            certificates: self.kafka_certificates.or(file.kafka_certificates),
+            sasl: self.kafka_sasl.or(file.kafka_sasl),
+            user: self.kafka_user.or(file.kafka_user),
+            password: self.kafka_password.or(file.kafka_password),
+        })?;
         let mut lists = carrel_lists::Options::default();
         if let Some(max_size) = self.max_list_size.or(file.max_list_size) {
             lists.max_size = max_size;
@@ -369,7 +386,9 @@ impl fmt::Display for Resolved {
             self.lists.max_size, self.lists.workers, self.lists.visible_for
         )?;
         if let Some(stream) = &self.event_stream {
-            writeln!(f, "Kafka               {}, topics {}.…", stream.brokers.join(", "), stream.prefix)?;
+            let encrypted = if stream.certificates.is_some() { "encrypted" } else { "not encrypted" };
+            let brokers = stream.brokers.join(", ");
+            writeln!(f, "Kafka               {brokers}, topics {}.…, {encrypted}", stream.prefix)?;
         }
         let options = &self.options;
         writeln!(f, "largest body        {} MiB", options.largest_body / 1024 / 1024)?;

@@ -5,7 +5,7 @@ use rskafka::client::partition::UnknownTopicHandling;
 use rskafka::client::{Client, ClientBuilder};
 use rskafka::record::Record;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,26 +13,55 @@ use std::time::{Duration, Instant};
 pub const LARGEST_MESSAGE: usize = 1_000_000;
 const START: Duration = Duration::from_secs(120);
 
+/// Who may log in on the encrypted port.
+pub const USER: &str = "carrel";
+pub const PASSWORD: &str = "a secret of the test";
+
 /// A running broker; it is killed when the value is dropped.
 pub struct Kafka {
     process: Child,
     pub port: u16,
+    /// Encrypted, and open to [`USER`] only.
+    pub secure_port: u16,
+    /// The certificate of this port, which is for `localhost`.
+    pub certificate: PathBuf,
 }
 
 impl Kafka {
     /// A broker that names `advertised` as its port; the reason where none can be started on this machine.
     pub async fn start(folder: &Path, advertised: u16) -> Result<Kafka, String> {
         let classpath = classpath(folder)?;
-        let (port, controller) = (free_port(), free_port());
+        let (port, secure_port, controller) = (free_port(), free_port(), free_port());
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+            .map_err(|error| error.to_string())?;
+        let certificate = folder.join("broker.crt");
+        std::fs::write(&certificate, made.cert.pem()).map_err(|error| error.to_string())?;
+        let in_one_line = |pem: String| pem.lines().collect::<Vec<_>>().join("\\n");
         let settings = folder.join("server.properties");
         let lines = [
             "process.roles=broker,controller".to_owned(),
             "node.id=1".to_owned(),
             format!("controller.quorum.voters=1@127.0.0.1:{controller}"),
-            format!("listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}"),
-            format!("advertised.listeners=PLAINTEXT://127.0.0.1:{advertised}"),
+            format!(
+                "listeners=PLAINTEXT://127.0.0.1:{port},SECURE://127.0.0.1:{secure_port},CONTROLLER://127.0.0.1:{controller}"
+            ),
+            format!(
+                "advertised.listeners=PLAINTEXT://127.0.0.1:{advertised},SECURE://localhost:{secure_port}"
+            ),
             "controller.listener.names=CONTROLLER".to_owned(),
-            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_owned(),
+            "inter.broker.listener.name=PLAINTEXT".to_owned(),
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT".to_owned(),
+            "listener.name.secure.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256".to_owned(),
+            format!(
+                "listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_{USER}=\"{PASSWORD}\";"
+            ),
+            "listener.name.secure.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;".to_owned(),
+            "listener.name.secure.ssl.keystore.type=PEM".to_owned(),
+            format!(
+                "listener.name.secure.ssl.keystore.certificate.chain={}",
+                in_one_line(made.cert.pem())
+            ),
+            format!("listener.name.secure.ssl.keystore.key={}", in_one_line(made.signing_key.serialize_pem())),
             format!("log.dirs={}", folder.join("kafka").display()),
             "auto.create.topics.enable=false".to_owned(),
             "offsets.topic.replication.factor=1".to_owned(),
@@ -48,6 +77,8 @@ impl Kafka {
         let formatted = java("kafka.tools.StorageTool")
             .args(["format", "--cluster-id", "MkU3OEVBNTcwNTJENDM2Qk", "--config"])
             .arg(&settings)
+            .arg("--add-scram")
+            .arg(format!("SCRAM-SHA-256=[name={USER},password={PASSWORD}]"))
             .stdout(log.try_clone().map_err(|error| error.to_string())?)
             .stderr(log.try_clone().map_err(|error| error.to_string())?)
             .status();
@@ -60,7 +91,7 @@ impl Kafka {
             .stderr(log)
             .spawn()
             .map_err(|error| error.to_string())?;
-        let mut kafka = Kafka { process, port };
+        let mut kafka = Kafka { process, port, secure_port, certificate };
         let begun = Instant::now();
         while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
             let is_alive = matches!(kafka.process.try_wait(), Ok(None));

@@ -3,9 +3,9 @@
 mod kafka;
 mod line;
 
-use carrel_kafka_bridge::{Options, READER};
+use carrel_kafka_bridge::{Login, Mechanism, Message, Options, READER, Sender};
 use carrel_testkit::{LendingServer, Scratch, TENANT};
-use kafka::{Consumer, Kafka, LARGEST_MESSAGE};
+use kafka::{Consumer, Kafka, LARGEST_MESSAGE, PASSWORD, USER};
 use line::Line;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -34,6 +34,8 @@ async fn events_reach_a_broker_whatever_breaks() {
         prefix: "folio".into(),
         replication: 1,
         okapi_url: Some("http://carrel:9130".into()),
+        certificates: None,
+        login: None,
     };
     carrel_kafka_bridge::start(node, options.clone());
     // Another node sends for the same tenant; one of them at a time.
@@ -43,6 +45,8 @@ async fn events_reach_a_broker_whatever_breaks() {
     changes_are_sent_as_folio_s_modules_do(&library, &consumer).await;
     a_cut_line_delays_no_desk_and_loses_nothing(&library, &consumer, &line).await;
     an_event_that_no_broker_takes_does_not_stop_the_next(&library, &consumer).await;
+
+    brokers_that_ask_for_tls_and_a_login_get_both(&kafka, &consumer).await;
 
     carrel_kafka_bridge::stop(node);
     carrel_kafka_bridge::stop(&other);
@@ -123,6 +127,47 @@ async fn an_event_that_no_broker_takes_does_not_stop_the_next(library: &LendingS
     let sent = events(consumer, "circulation.request", &key, 2).await;
     let kinds: Vec<&Value> = sent.iter().map(|event| &event["type"]).collect();
     assert_eq!(kinds, ["CREATED", "DELETED"]);
+}
+
+async fn brokers_that_ask_for_tls_and_a_login_get_both(kafka: &Kafka, consumer: &Consumer) {
+    let certificates = kafka.certificate.to_string_lossy().into_owned();
+    let sender = |mechanism: Mechanism, password: &str, certificates: &str| {
+        Sender::new(Options {
+            brokers: vec![format!("localhost:{}", kafka.secure_port)],
+            prefix: "folio".into(),
+            replication: 1,
+            okapi_url: None,
+            certificates: Some(certificates.to_owned()),
+            login: Some(Login { mechanism, user: USER.into(), password: password.into() }),
+        })
+    };
+    for mechanism in [Mechanism::Plain, Mechanism::ScramSha256] {
+        let key = Uuid::new_v4().to_string();
+        let message = Message {
+            number: 1,
+            topic: "users.userGroup".into(),
+            key: key.clone(),
+            value: json!({"id": key}).to_string(),
+            timestamp: 0,
+        };
+        let sent = sender(mechanism, PASSWORD, &certificates).send(TENANT, vec![message.clone()]).await;
+        assert_eq!(sent, Ok(Vec::new()), "{mechanism:?}");
+        let records = consumer.records(&format!("folio.{TENANT}.users.userGroup")).await;
+        let is_there = records.iter().any(|record| record.key.as_deref() == Some(key.as_bytes()));
+        assert!(is_there, "{mechanism:?}");
+        let refused = sender(mechanism, "wrong", &certificates).send(TENANT, vec![message]).await;
+        assert!(refused.is_err(), "{mechanism:?} with a wrong password");
+    }
+    let distrustful = sender(Mechanism::Plain, PASSWORD, "system");
+    let message = Message {
+        number: 1,
+        topic: "users.userGroup".into(),
+        key: "k".into(),
+        value: "{}".into(),
+        timestamp: 0,
+    };
+    let refused = distrustful.send(TENANT, vec![message]).await;
+    assert!(refused.is_err(), "a broker whose certificate nobody has signed");
 }
 
 /// The events with the key, once there are so many different ones.
