@@ -8,6 +8,8 @@ use tokio_postgres::Client;
 
 /// A database that starts together with this program needs some time.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// The longest time to ask a server who it is.
+const LONGEST_QUESTION: Duration = Duration::from_secs(3);
 
 /// The primary among the hosts of the address and the replicas, looked for as long as a database that starts may take;
 /// where none is found, the first host of the address.
@@ -19,6 +21,44 @@ pub async fn find_primary(database: &Server, replicas: &[Server]) -> Server {
         _ => Members::find_primary(&servers, LONGEST_WAIT).await,
     };
     found.unwrap_or_else(|| servers.swap_remove(0))
+}
+
+/// Refuses a replica that is a standby of another server than the database's: it would never be read from, and be taken
+/// for the primary after its promotion. Servers that do not answer are not examined.
+pub async fn refuse_foreign_replicas(database: &Server, replicas: &[Server]) -> Result<(), String> {
+    let mut system = None;
+    for server in database.members() {
+        system = system_of(&server).await;
+        if system.is_some() {
+            break;
+        }
+    }
+    let Some(system) = system else { return Ok(()) };
+    for (number, standby) in (1..).zip(replicas.iter().flat_map(Server::members)) {
+        if system_of(&standby).await.is_some_and(|found| found != system) {
+            return Err(format!(
+                "server {number} of --replica is no standby of --database, but has other data. A database that tenants have of their own is read from its primary only"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The identity of a server's data, which is equal on a primary and its standbys; `None` if it does not say.
+async fn system_of(server: &Server) -> Option<i64> {
+    let asked = async {
+        let (client, connection) = server.connect().await.ok()?;
+        let driver = tokio::spawn(connection);
+        let system = system_identifier(&client).await;
+        driver.abort();
+        system.ok()
+    };
+    tokio::time::timeout(LONGEST_QUESTION, asked).await.ok()?
+}
+
+/// The identity of a server's data.
+pub async fn system_identifier(client: &Client) -> Result<i64, tokio_postgres::Error> {
+    Ok(client.query_one("SELECT system_identifier FROM pg_control_system()", &[]).await?.get(0))
 }
 
 /// Waits until the database answers; the error says why it never does, or what it lacks. Returns the number of
@@ -103,7 +143,9 @@ async fn examine(client: &Client) -> Result<usize, String> {
             "user '{user}' may not create roles, and every tenant has its own: ALTER ROLE \"{user}\" CREATEROLE"
         ));
     }
-    node_share(client, true).await.map_err(|error| format!("the database does not answer: {}", with_causes(&error)))
+    node_share(client, true)
+        .await
+        .map_err(|error| format!("the database does not answer: {}", with_causes(&error)))
 }
 
 /// Whether the error is temporary: the server is starting. A wrong password or certificate is not temporary.
@@ -136,7 +178,8 @@ fn explained(error: &tokio_postgres::Error) -> String {
     format!("{advice} ({words})")
 }
 
-fn with_causes(error: &tokio_postgres::Error) -> String {
+/// The error's text with those of its causes.
+pub fn with_causes(error: &tokio_postgres::Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -29,6 +29,7 @@ pub async fn open(settings: &Resolved) -> Result<OpenNode, String> {
     let (configured, primary, postgres, budget) = match &settings.database {
         Some(text) => {
             let configured = database::read(text)?;
+            database::refuse_foreign_replicas(&configured, &replicas).await?;
             let primary = database::find_primary(&configured, &replicas).await;
             let budget = database::wait_for(&primary).await?;
             (configured, primary, None, budget)

@@ -1,9 +1,13 @@
 //! `carrel backup` and `carrel restore`: base backups, the write-ahead log after them, and recovery to a moment.
 //!
+//! Tenants may have databases of their own (`carrel tenant create --at`). Those on other servers are backed up as well,
+//! each in a directory below, named by its host and port.
+//!
 //! The backup directory has `base-<time>`, a plain base backup that was complete at this time (UTC), and `wal`, the
 //! segments received since. Both consist of PostgreSQL's own files, so its own tools can restore them as well.
 
 mod catalog;
+mod others;
 mod restore;
 
 pub use restore::{RestoreArguments, restore};
@@ -44,29 +48,49 @@ pub async fn backup(arguments: BackupArguments) -> Result<(), String> {
     let BackupArguments { to, follow, keep, settings } = arguments;
     let source = Source::open(&settings.resolve()?).await?;
     let folder = std::path::absolute(&to).map_err(|error| format!("{}: {error}", to.display()))?;
-    make_folder(&folder)?;
-    // The log is received before the base backup begins, so that nothing is missing between them.
-    let receiver = match follow {
-        true => Some(Receiver::start(&folder.join("wal"), &source.server)?),
-        false => None,
-    };
-    let written = serve::unless_stopped({
-        let (folder, server) = (folder.clone(), source.server.clone());
-        blocking(move || base_backup(&folder, &server))
-    });
-    println!("{}", written.await?);
-    if let Some(keep) = keep {
-        catalog::prune(&folder, keep as usize)?;
-    }
-    if let Some(mut receiver) = receiver {
-        println!("following the write-ahead log until stopped");
-        tokio::select! {
-            ended = receiver.ended() => return Err(ended),
-            _ = serve::asked_to_stop() => {}
+    let mut servers = vec![(folder.clone(), source.server.clone())];
+    let mut missed = Vec::new();
+    for other in others::of(&source.server).await? {
+        match other {
+            Ok(other) => servers.push((folder.join(other.folder), other.server)),
+            Err(words) => missed.push(words),
         }
-        receiver.stop(&source.server).await;
     }
-    Ok(())
+    let mut receivers = Vec::new();
+    for (folder, server) in &servers {
+        make_folder(folder)?;
+        if follow {
+            // The log is received before the base backup begins, so that nothing is missing between them.
+            receivers.push((Receiver::start(&folder.join("wal"), server)?, server));
+        }
+        let written = serve::unless_stopped({
+            let (folder, server) = (folder.clone(), server.clone());
+            blocking(move || base_backup(&folder, &server))
+        });
+        println!("{}: {}", folder.display(), written.await?);
+        if let Some(keep) = keep {
+            catalog::prune(folder, keep as usize)?;
+        }
+    }
+    // Said before the log is followed, and again by the exit status.
+    missed.iter().for_each(|words| eprintln!("carrel: {words}"));
+    if follow {
+        println!("following the write-ahead log until stopped");
+        let ended = tokio::select! {
+            ended = first_ended(&mut receivers) => Some(ended),
+            _ = serve::asked_to_stop() => None,
+        };
+        for (receiver, server) in receivers {
+            receiver.stop(server).await;
+        }
+        if let Some(ended) = ended {
+            return Err(ended);
+        }
+    }
+    match missed.len() {
+        0 => Ok(()),
+        number => Err(format!("the backup is not complete: {number} databases of tenants are missing")),
+    }
 }
 
 /// The server that is backed up.
@@ -125,20 +149,18 @@ impl Receiver {
         Ok(Receiver { child: child.map_err(|error| not_started("pg_receivewal", &error))? })
     }
 
-    /// Completes when the program has ended on its own, with the reason.
-    async fn ended(&mut self) -> String {
-        loop {
-            match self.child.try_wait() {
-                Ok(None) => tokio::time::sleep(Duration::from_millis(500)).await,
-                Ok(Some(status)) => {
-                    let mut text = Vec::new();
-                    if let Some(mut stderr) = self.child.stderr.take() {
-                        let _ = std::io::Read::read_to_end(&mut stderr, &mut text);
-                    }
-                    return failed("pg_receivewal", status, &text);
+    /// Why the program has ended on its own, if it has.
+    fn has_ended(&mut self) -> Option<String> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => {
+                let mut text = Vec::new();
+                if let Some(mut stderr) = self.child.stderr.take() {
+                    let _ = std::io::Read::read_to_end(&mut stderr, &mut text);
                 }
-                Err(error) => return format!("pg_receivewal: {error}"),
+                Some(failed("pg_receivewal", status, &text))
             }
+            Err(error) => Some(format!("pg_receivewal: {error}")),
         }
     }
 
@@ -149,6 +171,16 @@ impl Receiver {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
         let _ = blocking(move || self.child.wait().map_err(|error| error.to_string())).await;
+    }
+}
+
+/// Completes when one of the programs has ended on its own, with the reason.
+async fn first_ended(receivers: &mut [(Receiver, &Server)]) -> String {
+    loop {
+        if let Some(words) = receivers.iter_mut().find_map(|(receiver, _)| receiver.has_ended()) {
+            return words;
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
 

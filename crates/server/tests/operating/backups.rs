@@ -1,7 +1,7 @@
 //! Base backup, write-ahead log and recovery to a moment, by the program's commands.
 
 use crate::program::{admin_of, carrel_output, carrel_refused, library_data, serve};
-use carrel_testkit::{Client, Program, Scratch, free_port};
+use carrel_testkit::{Client, OwnPostgres, Program, Scratch, free_port};
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -88,4 +88,29 @@ fn only_the_requested_number_of_base_backups_is_kept() {
     }
     let copies = std::fs::read_dir(&to).expect("the folder is there").count();
     assert_eq!(copies, 2);
+}
+
+#[test]
+fn databases_that_tenants_have_of_their_own_are_backed_up_as_well() {
+    let here = library_data("several-databases");
+    let from = here.folder.to_string_lossy().into_owned();
+    let place = Scratch::named("other-database");
+    let mut other = OwnPostgres::start(&place.folder, "other", "max_wal_senders = 4");
+    let address = other.by_network("postgres");
+    carrel_output(&["tenant", "create", "branch", "--admin", "chief", "--at", &address, "--data", &from]);
+    let to = here.folder.join("copies");
+    let target = to.to_string_lossy().into_owned();
+    let backup = ["backup", "--to", &target, "--data", &from];
+    carrel_output(&backup);
+    let below = to.join(format!("at-127.0.0.1-{}", other.port));
+    let has_base = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).expect("the folder is there");
+        entries.flatten().any(|entry| entry.path().join("PG_VERSION").is_file())
+    };
+    assert!(has_base(&to) && has_base(&below), "a base backup of each server");
+
+    other.stop();
+    let words = carrel_refused(&backup);
+    assert!(words.contains("no backup of tenants branch at host=127.0.0.1"), "{words}");
+    assert!(words.contains("the backup is not complete"), "{words}");
 }

@@ -1,6 +1,7 @@
 //! Reads from streaming replicas: users read their own writes on every node, and lagging, dead and recovered replicas
 //! are detected.
 
+use crate::program::carrel_refused;
 use carrel_platform::Node;
 use carrel_platform::ServerOptions;
 use carrel_platform::database::{Address, Server};
@@ -245,4 +246,14 @@ async fn lists_are_refreshed_from_a_replica_and_survive_its_failure() {
     assert_eq!(refreshed(setup.node(0), list).await, before + 1);
     setup.replicas[0].start_again();
     assert_eq!(refreshed(setup.node(1), list).await, before + 1);
+}
+
+#[test]
+fn a_replica_of_another_server_is_refused_at_the_start() {
+    let scratch = Scratch::named("foreign-replica");
+    let [first, second] =
+        ["first", "second"].map(|name| OwnPostgres::start(&scratch.folder, name, "max_wal_senders = 2"));
+    let [database, replica] = [&first, &second].map(|server| server.by_network("postgres"));
+    let words = carrel_refused(&["serve", "--port", "0", "--database", &database, "--replica", &replica]);
+    assert!(words.contains("is no standby of --database"), "{words}");
 }
