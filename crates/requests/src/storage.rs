@@ -11,7 +11,7 @@ use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request;
 use carrel_loan_rules::request::RequestLevel;
 use carrel_platform::record_store::{routes, write as records};
-use carrel_platform::{Answer, Bind, Call, Event, Json, Pipeline, Router, outbox};
+use carrel_platform::{Answer, Bind, Call, Event, Json, Pipeline, Router, Tx, outbox};
 use carrel_records::{Failure, Refusal};
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -87,12 +87,44 @@ async fn write(
     let tenant = call.tenant()?;
     let settings = CirculationSettings::of(tenant).await?;
     let titles = settings.title_level_requests.enabled();
-    let queue_of = |document: &Map<String, Value>| {
-        queue::id_of(titles, request::id(document, "instanceId"), request::id(document, "itemId"))
-    };
+    let if_stored = if call.caller.profile.post_replaces { IfStored::Replace } else { if_stored };
     let mut tx = tenant.begin().await?;
+    let mut stored = lock_and_read(&mut tx, &documents, titles).await?;
+    let mut requests = Vec::with_capacity(documents.len());
+    for document in documents {
+        let before = request::id(&document, "id").and_then(|id| Some((id, stored.remove(&id)?)));
+        requests.push(prepare(call, document, before.filter(|_| if_stored == IfStored::Replace))?);
+    }
     let mut pipeline = Pipeline::new();
-    let queues: Vec<Uuid> = documents.iter().filter_map(queue_of).collect();
+    for request in &requests {
+        let id = request.ready.id.to_string();
+        outbox::announce(&mut pipeline, "circulation.request", id, request.event(&tenant.id), call.now);
+    }
+    store(&mut pipeline, &requests, titles, if_stored);
+    let ready: Vec<records::Ready> = requests.into_iter().map(|request| request.ready).collect();
+    // Test suites compare stored documents with what they sent.
+    if !call.caller.profile.stored_as_sent {
+        let written = ready.iter().map(|ready| &ready.document);
+        snapshot_refresh::mark_without_snapshots(&mut pipeline, tenant, written);
+    }
+    let first = ready.first().map(|ready| ready.document.clone()).unwrap_or_default();
+    tx.send_and_commit(pipeline).await.map_err(|error| change::constraint_failure(error, &first))?;
+    Ok(ready)
+}
+
+/// The queue of a request.
+fn queue_of(document: &Map<String, Value>, titles: bool) -> Option<Uuid> {
+    queue::id_of(titles, request::id(document, "instanceId"), request::id(document, "itemId"))
+}
+
+/// Locks the queues and the stored requests with the same ids, and returns these by id.
+async fn lock_and_read(
+    tx: &mut Tx,
+    documents: &[Map<String, Value>],
+    titles: bool,
+) -> Result<HashMap<Uuid, Json>, Failure> {
+    let mut pipeline = Pipeline::new();
+    let queues: Vec<Uuid> = documents.iter().filter_map(|document| queue_of(document, titles)).collect();
     queue::lock_selected(&mut pipeline, "SELECT unnest($1::uuid[])", vec![queues.into()]);
     let ids: Vec<Uuid> = documents.iter().filter_map(|document| request::id(document, "id")).collect();
     let stored = pipeline.add(
@@ -100,58 +132,59 @@ async fn write(
         vec![ids.into()],
     );
     let results = tx.send(pipeline).await?;
-    let mut stored: HashMap<Uuid, Json> =
-        results.rows(stored).iter().map(|row| (row.get(1), row.get(0))).collect();
+    Ok(results.rows(stored).iter().map(|row| (row.get("id"), row.get("doc"))).collect())
+}
 
-    let mut pipeline = Pipeline::new();
-    let mut written = Vec::with_capacity(documents.len());
-    let (mut ids, mut texts, mut of_queues) = (Vec::new(), Vec::new(), Vec::new());
-    for mut document in documents {
-        let before = request::id(&document, "id").and_then(|id| Some((id, stored.remove(&id)?)));
-        let (ready, old) =
-            match before.filter(|_| if_stored == IfStored::Replace || call.caller.profile.post_replaces) {
-                None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
-                Some((id, before)) => {
-                    let old = before.parse();
-                    if let (Value::Object(before), false) = (&old, call.caller.profile.stored_as_sent) {
-                        note_end_of_pickup(before, &mut document, call.now);
-                    }
-                    let ready =
-                        records::prepare_replacement(&REQUEST, id, document, &old, &call.caller, call.now)?;
-                    (ready, Some(before.0))
-                }
-            };
-        let text = Value::Object(ready.document.clone()).to_string();
-        let event = match &old {
-            None => Event::created(&tenant.id, &text),
-            Some(old) => Event::updated(&tenant.id, old, &text),
+/// A request that is ready to be stored.
+struct Written {
+    ready: records::Ready,
+    /// Its document as text.
+    text: String,
+    /// The document that it replaces, as text.
+    old: Option<String>,
+}
+
+impl Written {
+    fn event(&self, tenant: &str) -> String {
+        let event = match &self.old {
+            None => Event::created(tenant, &self.text),
+            Some(old) => Event::updated(tenant, old, &self.text),
         };
-        let (id, event) = (ready.id.to_string(), event.to_string());
-        outbox::announce(&mut pipeline, "circulation.request", id, event, call.now);
-        ids.push(ready.id);
-        of_queues.push(queue_of(&ready.document).map(|queue| queue.to_string()).unwrap_or_default());
-        texts.push(text);
-        written.push(ready);
+        event.to_string()
     }
-    pipeline.add(
-        if if_stored == IfStored::Refuse && !call.caller.profile.post_replaces {
-            INSERT
-        } else {
-            INSERT_OR_REPLACE
-        },
-        vec![ids.into(), Bind::Jsons(texts), of_queues.into()],
-    );
-    // Test suites compare stored documents with what they sent.
-    if !call.caller.profile.stored_as_sent {
-        snapshot_refresh::mark_without_snapshots(
-            &mut pipeline,
-            tenant,
-            written.iter().map(|ready| &ready.document),
-        );
-    }
-    let first = written.first().map(|ready| ready.document.clone()).unwrap_or_default();
-    tx.send_and_commit(pipeline).await.map_err(|error| change::constraint_failure(error, &first))?;
-    Ok(written)
+}
+
+/// Checks a document; `before` is the stored request that it replaces.
+fn prepare(
+    call: &Call,
+    mut document: Map<String, Value>,
+    before: Option<(Uuid, Json)>,
+) -> Result<Written, Failure> {
+    let (ready, old) = match before {
+        None => (records::prepare_new(&REQUEST, document, &call.caller, call.now)?, None),
+        Some((id, before)) => {
+            let old = before.parse();
+            if let (Value::Object(before), false) = (&old, call.caller.profile.stored_as_sent) {
+                note_end_of_pickup(before, &mut document, call.now);
+            }
+            let ready = records::prepare_replacement(&REQUEST, id, document, &old, &call.caller, call.now)?;
+            (ready, Some(before.0))
+        }
+    };
+    let text = Value::Object(ready.document.clone()).to_string();
+    Ok(Written { ready, text, old })
+}
+
+fn store(pipeline: &mut Pipeline, requests: &[Written], titles: bool, if_stored: IfStored) {
+    let ids: Vec<Uuid> = requests.iter().map(|request| request.ready.id).collect();
+    let texts: Vec<String> = requests.iter().map(|request| request.text.clone()).collect();
+    let queue = |request: &Written| queue_of(&request.ready.document, titles).map(|queue| queue.to_string());
+    let queues: Vec<String> = requests.iter().map(|request| queue(request).unwrap_or_default()).collect();
+    let sql = match if_stored {
+        IfStored::Refuse => INSERT,
+        IfStored::Replace => INSERT_OR_REPLACE,
+    };
+    pipeline.add(sql, vec![ids.into(), Bind::Jsons(texts), queues.into()]);
 }
 
 const INSERT: &str = "INSERT INTO request (id, doc, queue_id)

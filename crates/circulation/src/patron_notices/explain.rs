@@ -9,10 +9,12 @@ use super::facts::{self, Wanted};
 use super::immediate::{PlanningFacts, policy_of_loan, policy_of_request};
 use super::users_of;
 use crate::settings::CirculationSettings;
+use carrel_platform::database::Results;
 use carrel_platform::{Answer, Call, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, time};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 pub fn connect(router: &mut Router) {
@@ -105,31 +107,9 @@ async fn explained(
     settings: &CirculationSettings,
 ) -> Result<Value, Failure> {
     let (column, id) = of.column();
-    let of_account = "doc->>'feeFineActionId' IN (SELECT id::text FROM feefineactions WHERE account_id = $1)";
-    let scheduled = match of {
-        Of::Account(_) => of_account.to_owned(),
-        Of::Loan(_) | Of::Request(_) => format!("{column} = $1"),
-    };
     let mut pipeline = Pipeline::new();
-    let scheduled = pipeline.add(
-        format!("SELECT doc FROM scheduled_notice WHERE {scheduled} ORDER BY doc->>'nextRunTime', id"),
-        vec![id.into()],
-    );
-    let causes = match of {
-        Of::Account(_) => {
-            "fee_fine_action_id IN (SELECT id FROM feefineactions WHERE account_id = $1)".to_owned()
-        }
-        Of::Loan(_) | Of::Request(_) => format!("{column} = $1"),
-    };
-    let causes = pipeline.add(
-        format!("SELECT event, happened FROM notice_event WHERE {causes} ORDER BY happened, id"),
-        vec![id.into()],
-    );
-    let sessions = pipeline.add(
-        "SELECT DISTINCT doc->>'actionType' AS action FROM patron_action_session WHERE doc->>'loanId' = $1",
-        vec![id.to_string().into()],
-    );
-    let became = pipeline.add(
+    let planned = Planned::add_to(&mut pipeline, of);
+    let notices = pipeline.add(
         format!(
             "SELECT patron_notice.doc, email.doc AS email, delivery.next_attempt
              FROM patron_notice
@@ -140,32 +120,72 @@ async fn explained(
         vec![id.into()],
     );
     let results = connection.send(pipeline).await?;
-    let mut planned: Vec<Value> = results.documents(scheduled).iter().map(Json::parse).collect();
-    planned.extend(results.rows(causes).iter().map(|row| {
-        json!({"triggeringEvent": row.get::<_, String>("event"),
-            "nextRunTime": time::format(row.get("happened"))})
-    }));
-    let waiting = results.rows(sessions).iter().map(|row| match row.get::<_, Option<&str>>("action") {
-        Some("Check-in") => NoticeEvent::CheckIn,
-        _ => NoticeEvent::CheckOut,
-    });
-    planned.extend(waiting.filter(|event| settings.wants_notices_of(*event)).map(|event| {
-        json!({"triggeringEvent": event.text(), "waitsFor": "the end of the patron's session at the desk"})
-    }));
-    let became: Vec<Value> = results
-        .rows(became)
-        .iter()
-        .map(|row| {
-            let mut notice = row.get::<_, Json>("doc").parse();
-            if let Some(email) = row.get::<_, Option<Json>>("email").map(|email| email.parse()) {
-                let next = row.get::<_, Option<Timestamp>>("next_attempt").map(time::format);
-                notice["email"] = json!({"status": email["status"], "message": email["message"],
-                    "attemptCount": email["attemptCount"], "nextAttempt": next});
-            }
-            notice
-        })
-        .collect();
-    Ok(json!({"planned": planned, "notices": became}))
+    let notices: Vec<Value> = results.rows(notices).iter().map(notice_with_email).collect();
+    Ok(json!({"planned": planned.read(&results, settings), "notices": notices}))
+}
+
+/// A notice that was sent, failed or skipped, with the state of its e-mail.
+fn notice_with_email(row: &Row) -> Value {
+    let mut notice = row.get::<_, Json>("doc").parse();
+    if let Some(email) = row.get::<_, Option<Json>>("email").map(|email| email.parse()) {
+        let next = row.get::<_, Option<Timestamp>>("next_attempt").map(time::format);
+        notice["email"] = json!({"status": email["status"], "message": email["message"],
+            "attemptCount": email["attemptCount"], "nextAttempt": next});
+    }
+    notice
+}
+
+/// The steps that read what is still to be sent.
+struct Planned {
+    scheduled: usize,
+    events: usize,
+    sessions: usize,
+}
+
+impl Planned {
+    fn add_to(pipeline: &mut Pipeline, of: &Of) -> Planned {
+        let (column, id) = of.column();
+        let (scheduled, events) = match of {
+            Of::Account(_) => (
+                "doc->>'feeFineActionId' IN (SELECT id::text FROM feefineactions WHERE account_id = $1)"
+                    .to_owned(),
+                "fee_fine_action_id IN (SELECT id FROM feefineactions WHERE account_id = $1)".to_owned(),
+            ),
+            Of::Loan(_) | Of::Request(_) => (format!("{column} = $1"), format!("{column} = $1")),
+        };
+        Planned {
+            scheduled: pipeline.add(
+                format!("SELECT doc FROM scheduled_notice WHERE {scheduled} ORDER BY doc->>'nextRunTime', id"),
+                vec![id.into()],
+            ),
+            events: pipeline.add(
+                format!("SELECT event, happened FROM notice_event WHERE {events} ORDER BY happened, id"),
+                vec![id.into()],
+            ),
+            sessions: pipeline.add(
+                "SELECT DISTINCT doc->>'actionType' AS action FROM patron_action_session WHERE doc->>'loanId' = $1",
+                vec![id.to_string().into()],
+            ),
+        }
+    }
+
+    /// Scheduled notices, events whose notices are not planned yet, and sessions at a desk that have not ended.
+    fn read(&self, results: &Results, settings: &CirculationSettings) -> Vec<Value> {
+        let mut planned: Vec<Value> = results.documents(self.scheduled).iter().map(Json::parse).collect();
+        planned.extend(results.rows(self.events).iter().map(|row| {
+            json!({"triggeringEvent": row.get::<_, String>("event"),
+                "nextRunTime": time::format(row.get("happened"))})
+        }));
+        let in_session =
+            results.rows(self.sessions).iter().map(|row| match row.get::<_, Option<&str>>("action") {
+                Some("Check-in") => NoticeEvent::CheckIn,
+                _ => NoticeEvent::CheckOut,
+            });
+        planned.extend(in_session.filter(|event| settings.wants_notices_of(*event)).map(|event| {
+            json!({"triggeringEvent": event.text(), "waitsFor": "the end of the patron's session at the desk"})
+        }));
+        planned
+    }
 }
 
 /// The notice policy that applies now; null if none does, for instance because a record is missing.

@@ -45,106 +45,134 @@ pub const TABLES: &[&str] = &[
     "settings",
     "locale",
     "config_data",
-    "stand_in",
+    STAND_INS,
 ];
+
+/// Documents that a test suite has written to simulated modules.
+const STAND_INS: &str = "stand_in";
 
 /// Reads the settings and their version; within a transaction if one is given.
 pub async fn load(tenant: &Tenant, tx: Option<&mut Tx>) -> Result<(i64, CirculationSettings), Failure> {
     let mut pipeline = Pipeline::new();
     // Read first: all tables read after it are at least as new.
     let settings_version = pipeline.add("SELECT value FROM settings_version WHERE id = 1", vec![]);
-    let mut select = |table: &str, condition: &str| {
-        debug_assert!(TABLES.contains(&table), "{table} is cached and does not move the settings version");
-        pipeline.add(format!("SELECT doc, id FROM {table} WHERE {condition}"), vec![])
-    };
-    let settings =
-        select("settings", "doc->>'scope' IN ('mod-circulation', 'circulation') AND doc->>'userId' IS NULL");
-    let older = select(
-        "config_data",
-        "doc->>'module' IN ('ORG', 'SETTINGS', 'CHECKOUT', 'LOAN_HISTORY', 'NOTIFICATION_SCHEDULER')
-           AND coalesce((doc->>'enabled')::boolean, true) AND doc->>'userId' IS NULL",
-    );
-    let mut table = |name: &str| select(name, "true");
-    let rules = table("circulation_rules");
-    let loan_policies = table("loan_policy");
-    let schedules = table("fixed_due_date_schedule");
-    let request_policies = table("request_policy");
-    let notice_policies = table("patron_notice_policy");
-    let overdue_fine_policies = table("overdue_fine_policy");
-    let lost_item_policies = table("lost_item_fee_policy");
-    let fee_owners = table("owners");
-    let fee_types = table("feefines");
-    let locations = table("location");
-    let institutions = table("locinstitution");
-    let campuses = table("loccampus");
-    let libraries = table("loclibrary");
-    let service_points = table("service_point");
-    let material_types = table("material_type");
-    let loan_types = table("loan_type");
-    let patron_groups = table("groups");
-    let departments = table("departments");
-    let address_types = table("addresstype");
-    let cancellation_reasons = table("cancellation_reason");
-    let block_conditions = table("patron_block_conditions");
-    let block_limits = table("patron_block_limits");
-    let calendars = table("calendars");
-    let circulation_settings = table("circulation_settings");
-    let locale = table("locale");
-    let given = tenant
-        .profile
-        .stand_ins
-        .then(|| pipeline.add("SELECT doc FROM stand_in WHERE kind = $1", vec![GIVEN_BLOCKS.into()]));
+    let steps: HashMap<&str, usize> = TABLES
+        .iter()
+        // Only a lenient tenant has stored documents of simulated modules.
+        .filter(|table| tenant.profile.stand_ins || **table != STAND_INS)
+        .map(|table| {
+            let sql = format!("SELECT doc, id FROM {table} WHERE {}", condition(table));
+            (*table, pipeline.add(sql, vec![]))
+        })
+        .collect();
     let results = match tx {
         Some(tx) => tx.send(pipeline).await,
         None => tenant.writer().await?.send(pipeline).await,
     };
     let results =
         results.map_err(|error| Failure::from(error).while_doing("reading the circulation settings"))?;
-    let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get(0));
+    let settings_version: i64 = results.first(settings_version).map_or(0, |row| row.get("value"));
+    Ok((settings_version, settings_of(tenant, &Tables { results, steps })))
+}
 
+/// The rows of a table that circulation uses.
+fn condition(table: &str) -> String {
+    match table {
+        "settings" => {
+            "doc->>'scope' IN ('mod-circulation', 'circulation') AND doc->>'userId' IS NULL".to_owned()
+        }
+        "config_data" => {
+            "doc->>'module' IN ('ORG', 'SETTINGS', 'CHECKOUT', 'LOAN_HISTORY', 'NOTIFICATION_SCHEDULER')
+             AND coalesce((doc->>'enabled')::boolean, true) AND doc->>'userId' IS NULL"
+                .to_owned()
+        }
+        STAND_INS => format!("kind = '{GIVEN_BLOCKS}'"),
+        _ => "true".to_owned(),
+    }
+}
+
+fn settings_of(tenant: &Tenant, tables: &Tables) -> CirculationSettings {
     let settings = Settings {
-        own: by_name(values(&results, circulation_settings), "name"),
-        scoped: by_name(values(&results, settings), "key"),
-        older: values(&results, older),
+        own: by_name(tables.values("circulation_settings"), "name"),
+        scoped: by_name(tables.values("settings"), "key"),
+        older: tables.values("config_data"),
     };
-    let loan_policies: HashMap<Uuid, LoanPolicy> = read(&results, loan_policies);
-    let settings = CirculationSettings {
-        rules: rules_of(tenant, values(&results, rules).first()),
-        limits_items: loan_policies
-            .values()
-            .any(|policy| policy.loans_policy.as_ref().is_some_and(|loans| loans.item_limit.is_some())),
+    let loan_policies: HashMap<Uuid, LoanPolicy> = tables.read("loan_policy");
+    let has_item_limit =
+        |policy: &LoanPolicy| policy.loans_policy.as_ref().is_some_and(|loans| loans.item_limit.is_some());
+    CirculationSettings {
+        rules: rules_of(tenant, tables.values("circulation_rules").first()),
+        limits_items: loan_policies.values().any(has_item_limit),
         loan_policies,
-        schedules: read(&results, schedules),
-        request_policies: documents(&results, request_policies),
+        schedules: tables.read("fixed_due_date_schedule"),
+        request_policies: tables.documents("request_policy"),
         notices: NoticePolicies::read(
-            documents(&results, notice_policies).iter().map(|(id, policy)| (*id, &**policy)),
+            tables.documents("patron_notice_policy").iter().map(|(id, policy)| (*id, &**policy)),
         ),
-        overdue_fine_policies: documents(&results, overdue_fine_policies),
-        lost_item_policies: documents(&results, lost_item_policies),
-        fees: FeeSettings::new(read(&results, fee_owners), read(&results, fee_types)),
-        locations: read(&results, locations),
-        institutions: read(&results, institutions),
-        campuses: read(&results, campuses),
-        libraries: read(&results, libraries),
-        service_points: read(&results, service_points),
-        material_types: read(&results, material_types),
-        loan_types: read(&results, loan_types),
-        patron_groups: read(&results, patron_groups),
-        departments: read(&results, departments),
-        address_types: read(&results, address_types),
-        cancellation_reasons: read(&results, cancellation_reasons),
-        patron_block_conditions: values(&results, block_conditions).into_iter().map(Arc::new).collect(),
-        patron_block_limits: values(&results, block_limits).into_iter().map(Arc::new).collect(),
-        calendars: hours(read(&results, calendars)),
-        zone: zone(values(&results, locale).first(), &settings),
+        overdue_fine_policies: tables.documents("overdue_fine_policy"),
+        lost_item_policies: tables.documents("lost_item_fee_policy"),
+        fees: FeeSettings::new(tables.read("owners"), tables.read("feefines")),
+        locations: tables.read("location"),
+        institutions: tables.read("locinstitution"),
+        campuses: tables.read("loccampus"),
+        libraries: tables.read("loclibrary"),
+        service_points: tables.read("service_point"),
+        material_types: tables.read("material_type"),
+        loan_types: tables.read("loan_type"),
+        patron_groups: tables.read("groups"),
+        departments: tables.read("departments"),
+        address_types: tables.read("addresstype"),
+        cancellation_reasons: tables.read("cancellation_reason"),
+        patron_block_conditions: tables.values("patron_block_conditions").into_iter().map(Arc::new).collect(),
+        patron_block_limits: tables.values("patron_block_limits").into_iter().map(Arc::new).collect(),
+        calendars: hours(tables.read("calendars")),
+        zone: zone(tables.values("locale").first(), &settings),
         title_level_requests: settings.title_level_requests(),
         check_out_lock: CheckOutLock::read(settings.scoped.get("checkoutLockFeature").map(|value| &**value)),
         features: Features::read(|name| settings.own(name)),
         settings: settings.own,
         open_without_calendar: tenant.profile.open_without_calendar,
-        given_blocks: given.map(|step| given_blocks(values(&results, step))).unwrap_or_default(),
-    };
-    Ok((settings_version, settings))
+        given_blocks: given_blocks(tables.values(STAND_INS)),
+    }
+}
+
+/// The rows that were read, by table.
+struct Tables {
+    results: Results,
+    steps: HashMap<&'static str, usize>,
+}
+
+impl Tables {
+    /// The step that has read a table; none if the tenant has no such rows.
+    fn step(&self, table: &str) -> Option<usize> {
+        debug_assert!(TABLES.contains(&table), "{table} is cached and does not move the settings version");
+        self.steps.get(table).copied()
+    }
+
+    fn values(&self, table: &str) -> Vec<Value> {
+        let step = self.step(table);
+        step.map(|step| self.results.documents(step).iter().map(Json::parse).collect()).unwrap_or_default()
+    }
+
+    /// Records by id; a malformed one is omitted and logged.
+    fn read<T: DeserializeOwned>(&self, table: &str) -> HashMap<Uuid, T> {
+        let mut records = HashMap::new();
+        let Some(step) = self.step(table) else { return records };
+        for row in self.results.rows(step) {
+            let (document, id): (Json, Uuid) = (row.get("doc"), row.get("id"));
+            match document.read() {
+                Ok(record) => {
+                    records.insert(id, record);
+                }
+                Err(error) => tracing::warn!("{table} {id} cannot be used in decisions: {error}"),
+            }
+        }
+        records
+    }
+
+    fn documents(&self, table: &str) -> HashMap<Uuid, Arc<Value>> {
+        self.read::<Value>(table).into_iter().map(|(id, value)| (id, Arc::new(value))).collect()
+    }
 }
 
 /// Settings from the three collections in which FOLIO has stored them, newest first.
@@ -201,29 +229,6 @@ fn given_blocks(patrons: Vec<Value>) -> HashMap<Uuid, Vec<Block>> {
         Some((id, serde_json::from_value(patron["automatedPatronBlocks"].take()).ok()?))
     };
     patrons.into_iter().filter_map(of_patron).collect()
-}
-
-fn values(results: &Results, step: usize) -> Vec<Value> {
-    results.documents(step).iter().map(Json::parse).collect()
-}
-
-/// Records by id; a malformed one is omitted and logged.
-fn read<T: DeserializeOwned>(results: &Results, step: usize) -> HashMap<Uuid, T> {
-    let mut records = HashMap::new();
-    for row in results.rows(step) {
-        let (document, id): (Json, Uuid) = (row.get(0), row.get(1));
-        match document.read() {
-            Ok(record) => {
-                records.insert(id, record);
-            }
-            Err(error) => tracing::warn!("record {id} cannot be used in decisions: {error}"),
-        }
-    }
-    records
-}
-
-fn documents(results: &Results, step: usize) -> HashMap<Uuid, Arc<Value>> {
-    read::<Value>(results, step).into_iter().map(|(id, value)| (id, Arc::new(value))).collect()
 }
 
 fn hours(calendars: HashMap<Uuid, Calendar>) -> HashMap<Uuid, ServicePointHours> {

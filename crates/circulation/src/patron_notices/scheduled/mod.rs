@@ -15,7 +15,7 @@ use super::{LOCK, WhenBusy, context, process, send_emails, users_of};
 use crate::records::notices::SCHEDULED_NOTICE;
 use crate::settings::CirculationSettings;
 use carrel_platform::jobs::{Job, Run, Running};
-use carrel_platform::{Answer, Bind, Json, Pipeline, Router, RowChange, Tenant, TenantProfile};
+use carrel_platform::{Answer, Bind, Json, Pipeline, Router, RowChange, Tenant, TenantProfile, Tx};
 use carrel_records::{Failure, time};
 use decide::{Next, Outcome, Verdict, decide};
 use jiff::Timestamp;
@@ -141,12 +141,60 @@ async fn send_page(
     now: Timestamp,
 ) -> Result<(Page, Count), Failure> {
     let settings = CirculationSettings::of(tenant).await?;
-    let limit = settings.notices_limit();
     let mut tx = tenant.begin().await?;
+    let due = read_due(&mut tx, kind, except, &settings, now).await?;
+    let records = facts::records(tx.connection(), wanted(&due.notices)).await?;
+    let mut users = users_of(&records);
+    users.extend(due.notices.iter().filter_map(|notice| notice.recipient));
+    let templates = due.notices.iter().map(|notice| notice.template).collect();
+    let people = facts::people(tx.connection(), users, templates, now).await?;
+    let known = PlanningFacts {
+        records: &records,
+        people: &people,
+        settings: &settings,
+        keeps_late: tenant.profile.late_notices,
+    };
+    let mut groups = groups(&due.notices, kind.list.is_some());
+    // The last group may continue in the next page.
+    if kind.list.is_some() && !due.is_last && groups.len() > 1 {
+        groups.pop();
+    }
+    let mut decided = Decided::default();
+    for group in groups {
+        decided.add(&group, kind.list, &known, now);
+    }
+    let mut pipeline = Pipeline::new();
+    let count = deliver::write(&mut pipeline, &decided.notices, &decided.unsent, &people, now);
+    let deleted = [due.invalid, decided.deleted].concat();
+    pipeline.add("DELETE FROM scheduled_notice WHERE id = ANY ($1::uuid[])", vec![deleted.into()]);
+    for (id, next) in decided.rescheduled {
+        pipeline.change_row(&RESCHEDULED, vec![id.into(), time::format(next).into()]);
+    }
+    tx.send_and_commit(pipeline).await?;
+    Ok((Page { is_last: due.is_last, waiting: decided.waiting }, count))
+}
+
+/// The notices of a page.
+struct Due {
+    notices: Vec<ScheduledNotice>,
+    /// Notices that cannot be read, which are deleted.
+    invalid: Vec<Uuid>,
+    is_last: bool,
+}
+
+/// Locks the job and reads the next page of due notices, without those in `except`.
+async fn read_due(
+    tx: &mut Tx,
+    kind: &Kind,
+    except: &[Uuid],
+    settings: &CirculationSettings,
+    now: Timestamp,
+) -> Result<Due, Failure> {
+    let limit = settings.notices_limit();
     let mut pipeline = Pipeline::new();
     pipeline.add(LOCK, vec![]);
     let before = match kind.real_time {
-        Some(false) => start_of_day(now, &settings),
+        Some(false) => start_of_day(now, settings),
         Some(true) | None => now,
     };
     let events: Vec<String> = kind.events.iter().map(|event| event.text().to_owned()).collect();
@@ -162,49 +210,18 @@ async fn send_page(
     );
     let results = tx.send(pipeline).await?;
     let rows = results.rows(rows);
-    let is_last = rows.len() as i64 <= limit;
-    let rows = &rows[..rows.len().min(limit as usize)];
-    let mut notices = Vec::new();
-    let mut deleted: Vec<Uuid> = Vec::new();
-    for row in rows {
+    let mut due = Due { notices: Vec::new(), invalid: Vec::new(), is_last: rows.len() as i64 <= limit };
+    for row in &rows[..rows.len().min(limit as usize)] {
         let (id, document): (Uuid, Json) = (row.get("id"), row.get("doc"));
         match ScheduledNotice::read(id, &document.parse()) {
-            Some(notice) => notices.push(notice),
+            Some(notice) => due.notices.push(notice),
             None => {
                 tracing::warn!(notice.id = %id, "an invalid scheduled notice is deleted: {}", document.0);
-                deleted.push(id);
+                due.invalid.push(id);
             }
         }
     }
-    let records = facts::records(tx.connection(), wanted(&notices)).await?;
-    let mut users = users_of(&records);
-    users.extend(notices.iter().filter_map(|notice| notice.recipient));
-    let templates = notices.iter().map(|notice| notice.template).collect();
-    let people = facts::people(tx.connection(), users, templates, now).await?;
-    let known = PlanningFacts {
-        records: &records,
-        people: &people,
-        settings: &settings,
-        keeps_late: tenant.profile.late_notices,
-    };
-    let mut groups = groups(&notices, kind.list.is_some());
-    // The last group may continue in the next page.
-    if kind.list.is_some() && !is_last && groups.len() > 1 {
-        groups.pop();
-    }
-    let mut decided = Decided::default();
-    for group in groups {
-        decided.add(&group, kind.list, &known, now);
-    }
-    let mut pipeline = Pipeline::new();
-    let count = deliver::write(&mut pipeline, &decided.notices, &decided.unsent, &people, now);
-    deleted.extend(&decided.deleted);
-    pipeline.add("DELETE FROM scheduled_notice WHERE id = ANY ($1::uuid[])", vec![deleted.into()]);
-    for (id, next) in decided.rescheduled {
-        pipeline.change_row(&RESCHEDULED, vec![id.into(), time::format(next).into()]);
-    }
-    tx.send_and_commit(pipeline).await?;
-    Ok((Page { is_last, waiting: decided.waiting }, count))
+    Ok(due)
 }
 
 /// A page's notices in the order of their time; grouped ones are adjacent.
