@@ -16,7 +16,7 @@ use super::read;
 use carrel_audit::circulation_log;
 use carrel_circulation::loans::store;
 use carrel_circulation::patron_notices::{self, About, NoticeEvent};
-use carrel_circulation::reminders;
+use carrel_circulation::reminder_schedule;
 use carrel_circulation::request_snapshot as snapshot;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request::{self, RequestLevel, RequestStatus, RequestType};
@@ -59,8 +59,8 @@ pub fn connect(router: &mut Router) {
             if let Some(entry) = log::recalled(&loan.document, after, call.caller.user_id, &settings.zone) {
                 circulation_log::write_looking_up(&mut pipeline, &entry, call.now);
             }
-            if let Some(first) = reminders::first_reminder(after, &settings) {
-                reminders::reschedule(&mut pipeline, &first, call.now);
+            if let Some(first) = reminder_schedule::first_reminder(after, &settings) {
+                reminder_schedule::reschedule(&mut pipeline, &first, call.now);
             }
         }
         // FOLIO quirk: there is no new confirmation of a moved request; the patron with the loan is notified of the

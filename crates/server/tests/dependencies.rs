@@ -1,5 +1,10 @@
 //! The dependencies of the program: licenses on the list in `deny.toml`, only from the registry, with explicit
 //! versions. `cargo deny` checks the same and more; this test runs without it.
+//!
+//! The dependencies of the modules of a crate: the top-level modules import each other in one direction.
+
+#[path = "dependencies/modules.rs"]
+mod modules;
 
 use serde_json::Value;
 use std::path::Path;
@@ -11,7 +16,7 @@ fn packages() -> Vec<Value> {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     let about = Command::new(rustc).arg("-vV").output().expect("rustc can be run").stdout;
     let about = String::from_utf8_lossy(&about).into_owned();
-    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc tells its host");
+    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc prints its host");
     let output = Command::new(cargo)
         .args(["metadata", "--locked", "--format-version", "1", "--filter-platform", host])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -21,11 +26,11 @@ fn packages() -> Vec<Value> {
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
     let built: Vec<&str> = metadata["resolve"]["nodes"]
         .as_array()
-        .expect("cargo tells what is built")
+        .expect("cargo lists what is built")
         .iter()
         .filter_map(|node| node["id"].as_str())
         .collect();
-    let all = metadata["packages"].as_array().expect("cargo tells of packages");
+    let all = metadata["packages"].as_array().expect("cargo lists packages");
     all.iter().filter(|package| built.iter().any(|id| package["id"] == *id)).cloned().collect()
 }
 

@@ -42,7 +42,7 @@ fn write(pipeline: &mut Pipeline, tenant: &Tenant, decision: &CheckOut, now: Tim
     circulation_log::write_all(pipeline, &decision.log, now);
     crate::patron_notices::record(pipeline, &decision.notices, now);
     if let Some(reminder) = &decision.first_reminder {
-        crate::reminders::schedule(pipeline, reminder, now);
+        crate::reminder_schedule::schedule(pipeline, reminder, now);
     }
 }
 

@@ -5,8 +5,9 @@
 //! note to the patron.
 
 use crate::desk::user_note;
+use crate::document::text_at;
 use crate::loans::change::refuse_if_closed;
-use crate::loans::find::{self, LoanAtDesk, text_at};
+use crate::loans::find::{self, LoanAtDesk};
 use crate::loans::{log, store};
 use carrel_audit::circulation_log::{self, Action, description};
 use carrel_inventory::item_state::{self, StateChange};

@@ -1,6 +1,7 @@
 //! Facts that several desk actions read in the same way: the scanned item, the patron, the request queue of the item.
 
 pub mod blocks;
+pub mod charged_item;
 pub mod confirmation;
 pub mod idempotency;
 pub mod item;

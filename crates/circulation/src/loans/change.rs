@@ -3,11 +3,12 @@
 //! Routes: `POST /circulation/loans/{id}/change-due-date`, `…/add-info`. Each reads and locks the loan and changes it
 //! with a history row; announces `circulation.loan`.
 
-use super::find::{self, LoanAtDesk, text_at};
+use super::find::{self, LoanAtDesk};
 use super::{log, store};
 use crate::desk::QueuedRequest;
+use crate::document::text_at;
 use crate::patron_notices::{self, About, NoticeEvent};
-use crate::reminders;
+use crate::reminder_schedule;
 use crate::settings::CirculationSettings;
 use carrel_audit::circulation_log::{self, Action, LogEntry};
 use carrel_platform::{Answer, Call, Pipeline, Router};
@@ -68,9 +69,9 @@ async fn apply(
     let notices = settings.notice_causes(notices, About::Loan(loan.id));
     patron_notices::record(&mut pipeline, &notices, call.now);
     if changed.get("dueDate") != loan.document.get("dueDate")
-        && let Some(first) = reminders::first_reminder(&changed, &settings)
+        && let Some(first) = reminder_schedule::first_reminder(&changed, &settings)
     {
-        reminders::reschedule(&mut pipeline, &first, call.now);
+        reminder_schedule::reschedule(&mut pipeline, &first, call.now);
     }
     tx.send_and_commit(pipeline).await?;
     if !notices.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::view::{LoanContext, extended};
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
+use crate::document::text_at;
 use crate::patron_blocks::Action;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::LoanStatus;
@@ -57,16 +58,6 @@ impl LoanAtDesk {
         };
         extended(document, &beside, settings)
     }
-}
-
-/// Text at a path of a document, with `/` between levels; empty if absent.
-pub fn text_at<'a>(document: &'a Map<String, Value>, path: &str) -> &'a str {
-    let mut levels = path.split('/');
-    let mut value = levels.next().and_then(|level| document.get(level));
-    for level in levels {
-        value = value.and_then(|value| value.get(level));
-    }
-    value.and_then(Value::as_str).unwrap_or("")
 }
 
 /// Whether the overdue fine policy blocks renewals of loans with billed reminders; `None` if it has no reminders.

@@ -1,7 +1,8 @@
 //! Entries of the circulation log about changes of a loan.
 
-use super::find::{LoanAtDesk, text_at};
+use super::find::LoanAtDesk;
 use crate::desk::log;
+use crate::document::text_at;
 use carrel_audit::circulation_log::{Action, LogEntry, LogObject, LoggedPatron, description};
 use carrel_records::time;
 use jiff::tz::TimeZone;

@@ -5,7 +5,7 @@ use crate::desk::queue;
 use crate::moved_request;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;
-use crate::reminders;
+use crate::reminder_schedule;
 use crate::settings::CirculationSettings;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_loan_rules::LoanStatus;
@@ -97,8 +97,8 @@ async fn replace(call: Call) -> Result<Answer, Failure> {
     change_item(&mut pipeline, &decision, &call);
     let is_due_otherwise = LoanStatus::of(&ready.document) != Some(LoanStatus::Closed)
         && ready.document.get("dueDate") != existing.get("dueDate");
-    if is_due_otherwise && let Some(first) = reminders::first_reminder(&ready.document, &settings) {
-        reminders::reschedule(&mut pipeline, &first, call.now);
+    if is_due_otherwise && let Some(first) = reminder_schedule::first_reminder(&ready.document, &settings) {
+        reminder_schedule::reschedule(&mut pipeline, &first, call.now);
     }
     if let Some(request) = &decision.moved {
         moved_request::write(&mut pipeline, tenant, request, call.now);

@@ -1,7 +1,7 @@
 //! `/loan-storage`: loans as they are stored, and their history.
 
-use super::find::text_at;
 use super::store::{self, refused_by_storage};
+use crate::document::text_at;
 use crate::records::loans::{LOAN, LOAN_HISTORY_ITEM};
 use carrel_loan_rules::LoanStatus;
 use carrel_platform::record_store::read::{self, PageRequest};

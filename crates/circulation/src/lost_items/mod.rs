@@ -14,7 +14,7 @@ mod declare_lost;
 pub mod reversal;
 mod staff;
 
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::lost_item_policy::LostItemPolicy;
 use carrel_platform::{Router, TransactionListeners};

@@ -1,11 +1,12 @@
 //! Whether an overdue fine is charged, and how much.
 
 use crate::desk::ItemAtDesk;
-use crate::loans::find::text_at;
+use crate::desk::charged_item::charged_item;
+use crate::document::text_at;
 use crate::lost_items;
 use crate::settings::CirculationSettings;
 use carrel_circulation_rules::PolicyKind;
-use carrel_fees_fines::charge::{Charge, ChargedBy, ChargedItem};
+use carrel_fees_fines::charge::{Charge, ChargedBy};
 use carrel_loan_rules::loan_policy::Period;
 use carrel_loan_rules::overdue_fine::{OverdueFinePolicy, OverdueLoan, PrimaryServicePoint};
 use carrel_records::time;
@@ -94,23 +95,6 @@ pub fn may_be_charged_after_loss(
     now: Timestamp,
 ) -> bool {
     lost_items::policy_of(loan, settings).charges_overdue_fine(lost_items::lost_date(loan), now)
-}
-
-/// The item's values in an account.
-pub fn charged_item(item: &ItemAtDesk, settings: &CirculationSettings) -> ChargedItem {
-    let location = item.record.effective_location_id.and_then(|id| settings.locations.get(&id));
-    ChargedItem {
-        id: item.id,
-        title: item.title().to_owned(),
-        barcode: item.record.barcode.clone(),
-        call_number: item.call_number().map(str::to_owned),
-        location: location.map(|location| location.name.clone()),
-        material_type: item
-            .record
-            .material_type_id
-            .map(|id| (id, item.material_type_name(settings).to_owned())),
-        contributors: item.contributor_names().map(str::to_owned).collect(),
-    }
 }
 
 impl OverdueItem<'_> {

@@ -6,7 +6,7 @@
 
 mod decide;
 
-pub use decide::{Occasion, OverdueItem, charged_item, may_be_charged_after_loss, overdue_fine};
+pub use decide::{Occasion, OverdueItem, may_be_charged_after_loss, overdue_fine};
 
 use carrel_fees_fines::charge::{Charge, Charged, charge};
 use carrel_platform::{Pipeline, RowChange};

@@ -28,9 +28,6 @@ use crate::settings::CirculationSettings;
 use carrel_platform::Router;
 use uuid::Uuid;
 
-/// Kind of the stored blocks that a public test suite gives to patrons of a tenant with stand-ins.
-pub const GIVEN_BLOCKS: &str = "automated patron blocks";
-
 /// The conditions and limits of a tenant's settings.
 pub fn conditions(settings: &CirculationSettings) -> Conditions {
     Conditions::read(&settings.patron_block_conditions, &settings.patron_block_limits)

@@ -2,8 +2,8 @@
 
 use super::{Block, Facts};
 use super::{blocks_of, facts};
-use crate::patron_blocks::GIVEN_BLOCKS;
 use crate::settings::CirculationSettings;
+use crate::settings::GIVEN_BLOCKS;
 use carrel_platform::{Answer, Call, Router, stand_in};
 use carrel_records::{Failure, time};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use super::facts::{FeeFacts, LoanFacts, RequestFacts};
 use crate::desk::{Patron, QueuedRequest, slip};
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::settings::CirculationSettings;
 use carrel_records::{Money, time};
 use serde_json::{Map, Value, json};

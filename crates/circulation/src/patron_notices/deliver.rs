@@ -1,10 +1,9 @@
 //! Sends notices and records their outcomes: an e-mail is added to the delivery queue, a printed notice is stored, and
 //! every notice gets a row in `patron_notice` with whether it was sent, and why not.
 
-use super::event::NoticeEvent;
 use super::facts::People;
 use super::log;
-use super::policy::Format;
+use crate::settings::{Format, NoticeEvent};
 use carrel_audit::circulation_log::write_looking_up;
 use carrel_notices::delivery::{self, Message};
 use carrel_notices::rendering::TemplateRequest;

@@ -1,106 +1,11 @@
-//! The events of patron notices, and the rows that record them in the transaction of their cause.
+//! The causes of patron notices, and the rows that record them in the transaction of their action.
 
-use crate::settings::CirculationSettings;
-use carrel_loan_rules::request::RequestType;
+use crate::settings::{CirculationSettings, NoticeEvent};
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Pipeline, RowChange};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 use uuid::Uuid;
-
-/// The event of a notice, as in notice policies and scheduled notices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoticeEvent {
-    CheckIn,
-    CheckOut,
-    Renewed,
-    ManualDueDateChange,
-    DueDate,
-    /// Its scheduled notices are those of [`crate::reminders`].
-    DueDateWithReminderFee,
-    ItemRecalled,
-    AgedToLost,
-    PagingRequest,
-    HoldRequest,
-    RecallRequest,
-    RequestCancellation,
-    Available,
-    RequestExpiration,
-    TitleLevelRequestExpiration,
-    HoldExpiration,
-    OverdueFineReturned,
-    OverdueFineRenewed,
-    AgedToLostFineCharged,
-    AgedToLostReturned,
-    /// A charge or an action of which staff have the patron notified, whatever the notice policy says.
-    FeeFine,
-}
-
-impl NoticeEvent {
-    pub const ALL: [NoticeEvent; 21] = [
-        NoticeEvent::CheckIn,
-        NoticeEvent::CheckOut,
-        NoticeEvent::Renewed,
-        NoticeEvent::ManualDueDateChange,
-        NoticeEvent::DueDate,
-        NoticeEvent::DueDateWithReminderFee,
-        NoticeEvent::ItemRecalled,
-        NoticeEvent::AgedToLost,
-        NoticeEvent::PagingRequest,
-        NoticeEvent::HoldRequest,
-        NoticeEvent::RecallRequest,
-        NoticeEvent::RequestCancellation,
-        NoticeEvent::Available,
-        NoticeEvent::RequestExpiration,
-        NoticeEvent::TitleLevelRequestExpiration,
-        NoticeEvent::HoldExpiration,
-        NoticeEvent::OverdueFineReturned,
-        NoticeEvent::OverdueFineRenewed,
-        NoticeEvent::AgedToLostFineCharged,
-        NoticeEvent::AgedToLostReturned,
-        NoticeEvent::FeeFine,
-    ];
-
-    /// FOLIO's text.
-    pub fn text(self) -> &'static str {
-        match self {
-            NoticeEvent::CheckIn => "Check in",
-            NoticeEvent::CheckOut => "Check out",
-            NoticeEvent::Renewed => "Renewed",
-            NoticeEvent::ManualDueDateChange => "Manual due date change",
-            NoticeEvent::DueDate => "Due date",
-            NoticeEvent::DueDateWithReminderFee => "Due date - with reminder fee",
-            NoticeEvent::ItemRecalled => "Item recalled",
-            NoticeEvent::AgedToLost => "Aged to lost",
-            NoticeEvent::PagingRequest => "Paging request",
-            NoticeEvent::HoldRequest => "Hold request",
-            NoticeEvent::RecallRequest => "Recall request",
-            NoticeEvent::RequestCancellation => "Request cancellation",
-            NoticeEvent::Available => "Available",
-            NoticeEvent::RequestExpiration => "Request expiration",
-            NoticeEvent::TitleLevelRequestExpiration => "Title level request expiration",
-            NoticeEvent::HoldExpiration => "Hold expiration",
-            NoticeEvent::OverdueFineReturned => "Overdue fine returned",
-            NoticeEvent::OverdueFineRenewed => "Overdue fine renewed",
-            NoticeEvent::AgedToLostFineCharged => "Aged to lost - fine charged",
-            NoticeEvent::AgedToLostReturned => "Aged to lost & item returned - fine adjusted",
-            NoticeEvent::FeeFine => "Fee/fine",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<NoticeEvent> {
-        NoticeEvent::ALL.into_iter().find(|event| event.text() == text)
-    }
-
-    /// The notice of a placed request by the request's type.
-    pub fn of_request_type(kind: RequestType) -> NoticeEvent {
-        match kind {
-            RequestType::Page => NoticeEvent::PagingRequest,
-            RequestType::Hold => NoticeEvent::HoldRequest,
-            RequestType::Recall => NoticeEvent::RecallRequest,
-        }
-    }
-}
 
 /// The record that an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,14 +114,6 @@ static NOTICE_EVENT: RowChange = RowChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_event_is_found_by_its_text() {
-        for event in NoticeEvent::ALL {
-            assert_eq!(NoticeEvent::parse(event.text()), Some(event));
-        }
-        assert_eq!(NoticeEvent::parse("Hold request for item"), None);
-    }
 
     #[test]
     fn a_library_without_notices_records_nothing() {

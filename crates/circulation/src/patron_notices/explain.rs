@@ -4,11 +4,10 @@
 //! Routes: `GET /admin/patron-notices?loanId=…` (or `requestId`, `accountId`), `GET /admin/printed-notices`, and `POST
 //! /admin/printed-notices/{id}/mark-printed`. The last changes `printed_notice`.
 
-use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
 use super::immediate::{PlanningFacts, policy_of_loan, policy_of_request};
 use super::users_of;
-use crate::settings::CirculationSettings;
+use crate::settings::{CirculationSettings, NoticeEvent};
 use carrel_platform::database::Results;
 use carrel_platform::{Answer, Call, Connection, Json, Pipeline, Router};
 use carrel_records::{Failure, time};

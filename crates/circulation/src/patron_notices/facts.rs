@@ -3,7 +3,7 @@
 use super::policy::ContactPreference;
 use crate::desk::item::{self, TITLE, Title};
 use crate::desk::{ItemAtDesk, Patron, is_valid_relation};
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use carrel_fees_fines::patron_notified::is_action;
 use carrel_notices::rendering::Templates;
 use carrel_platform::{Connection, Json, Pipeline};

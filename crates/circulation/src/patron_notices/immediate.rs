@@ -2,13 +2,13 @@
 
 use super::context;
 use super::deliver::{Notice, Reason, Subject, Unsent};
-use super::event::{About, NoticeEvent};
+use super::event::About;
 use super::facts::{FeeFacts, LoanFacts, People, Records, RequestFacts};
-use super::policy::{Format, NoticeConfig, Timing, chosen};
+use super::policy::chosen;
 use super::schedule::first_run;
 use super::scheduled::notice::ScheduledNotice;
-use crate::loans::find::text_at;
-use crate::settings::CirculationSettings;
+use crate::document::text_at;
+use crate::settings::{CirculationSettings, Format, NoticeConfig, NoticeEvent, Timing};
 use carrel_circulation_rules::PolicyKind;
 use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::request::{self, RequestStatus};

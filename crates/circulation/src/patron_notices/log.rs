@@ -76,8 +76,7 @@ fn entry(subject: &Subject, items: Vec<LoggedItem>, description: String, has_fai
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::patron_notices::event::NoticeEvent;
-    use crate::patron_notices::policy::Format;
+    use crate::settings::{Format, NoticeEvent};
     use serde_json::{Value, json};
 
     fn notice(context: Value, subjects: Vec<Subject>) -> Notice {

@@ -22,8 +22,8 @@ mod schedule;
 pub mod scheduled;
 mod used_templates;
 
-pub use event::{About, Cause, NoticeEvent, record, record_group};
-pub use policy::{Format, NoticePolicies};
+pub use crate::settings::NoticeEvent;
+pub use event::{About, Cause, record, record_group};
 pub use retention::RETENTION;
 
 use crate::settings::CirculationSettings;

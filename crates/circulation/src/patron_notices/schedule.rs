@@ -1,6 +1,6 @@
 //! Run times of scheduled notices. Pure.
 
-use super::policy::Timing;
+use crate::settings::Timing;
 use carrel_loan_rules::loan_policy::Period;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};

@@ -1,8 +1,8 @@
 //! The decision about a due reminder.
 
-use super::schedule::{policy_of, with_open_days};
+use crate::desk::charged_item::charged_item;
 use crate::loans::find::LoanAtDesk;
-use crate::overdue_fine::charged_item;
+use crate::reminder_schedule::{policy_of, with_open_days};
 use crate::settings::CirculationSettings;
 use carrel_fees_fines::charge::{Charge, ChargedBy};
 use carrel_loan_rules::reminder_fee::Reminder;

@@ -8,13 +8,11 @@
 
 mod decide;
 mod notice;
-mod schedule;
-
-pub use schedule::{ScheduledReminder, first_reminder, reschedule, schedule};
 
 use crate::loans::{find, store};
-use crate::patron_notices::{NoticeEvent, deliver, facts};
+use crate::patron_notices::{deliver, facts};
 use crate::records::notices::SCHEDULED_NOTICE;
+use crate::reminder_schedule::EVENT;
 use carrel_fees_fines::charge::charge;
 use carrel_platform::jobs::{self, Job};
 use carrel_platform::{Answer, Json, Pipeline, Router, Tenant};
@@ -25,9 +23,6 @@ use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use uuid::Uuid;
-
-/// The triggering event of the scheduled notices.
-pub const EVENT: NoticeEvent = NoticeEvent::DueDateWithReminderFee;
 
 /// Sends due reminders. Reminders are scheduled by the hour, and each waits for an open day.
 pub static JOB: Job = Job {

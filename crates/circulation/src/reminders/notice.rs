@@ -1,12 +1,12 @@
 //! The notice of a reminder: what its template shows. Pure.
 
-use super::EVENT;
 use super::decide::Reminded;
 use crate::loans::find::LoanAtDesk;
+use crate::patron_notices::context;
 use crate::patron_notices::deliver::{Notice, Subject};
 use crate::patron_notices::facts::{FeeFacts, LoanFacts};
-use crate::patron_notices::{Format, context};
-use crate::settings::CirculationSettings;
+use crate::reminder_schedule::EVENT;
+use crate::settings::{CirculationSettings, Format};
 use carrel_fees_fines::charge::Charged;
 use jiff::Timestamp;
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use super::facts::Facts;
 use crate::loans::store;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;
-use crate::{overdue_fine, reminders};
+use crate::{overdue_fine, reminder_schedule};
 use carrel_audit::circulation_log;
 use carrel_inventory::item_state::{self, StateChange};
 use carrel_platform::{Pipeline, Tenant, Tx};
@@ -31,7 +31,7 @@ pub async fn apply(
         item_state::change(&mut pipeline, item.id, &change, actor.now);
     }
     if let Some(first) = &renewed.first_reminder {
-        reminders::reschedule(&mut pipeline, first, actor.now);
+        reminder_schedule::reschedule(&mut pipeline, first, actor.now);
     }
     let mut notices =
         settings.notice_causes(&[NoticeEvent::Renewed, NoticeEvent::DueDate], About::Loan(loan.id));

@@ -1,11 +1,13 @@
 //! Loads the settings: all tables in one round trip.
 
-use super::{CheckOutLock, CirculationSettings, Features, FeeSettings, TitleLevelRequests};
-use crate::patron_blocks::{Block, GIVEN_BLOCKS};
-use crate::patron_notices::NoticePolicies;
+use super::{
+    CheckOutLock, CirculationSettings, Features, FeeSettings, GIVEN_BLOCKS, NoticePolicies,
+    TitleLevelRequests,
+};
 use carrel_circulation_rules::Rules;
 use carrel_loan_rules::loan_policy::LoanPolicy;
 use carrel_loan_rules::opening_hours::{Calendar, ServicePointHours};
+use carrel_loan_rules::patron_blocks::Block;
 use carrel_platform::database::Results;
 use carrel_platform::{Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;

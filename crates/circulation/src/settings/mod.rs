@@ -8,6 +8,7 @@ mod features;
 mod fees;
 mod load;
 mod names;
+mod notices;
 
 pub use features::{CheckOutLock, Features, TitleLevelRequests};
 #[cfg(test)]
@@ -15,14 +16,14 @@ pub use fees::fees_of;
 pub use fees::{FeeOwner, FeeSettings, FeeType};
 pub use load::TABLES;
 pub use names::{Location, Named, ServicePoint};
+pub use notices::{Format, NoticeConfig, NoticeEvent, NoticePolicies, Timing};
 
-use crate::patron_blocks::Block;
-use crate::patron_notices::NoticePolicies;
 use carrel_circulation_rules::{AppliedConditions, Facts, PolicyKind, Rules};
 use carrel_loan_rules::loan_policy::{FixedDueDateSchedule, LoanPolicy, LoanTerms};
 use carrel_loan_rules::opening_hours::{
     Calendar, DayOpening, OpeningDays, ServicePointHours, SurroundingOpenings,
 };
+use carrel_loan_rules::patron_blocks::Block;
 use carrel_platform::{Tenant, Tx};
 use carrel_records::Failure;
 use jiff::civil::Date;
@@ -32,6 +33,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_postgres::Row;
 use uuid::Uuid;
+
+/// Kind of the stored blocks that a public test suite gives to patrons of a tenant with stand-ins.
+pub const GIVEN_BLOCKS: &str = "automated patron blocks";
 
 /// The rules and slowly changing records of a tenant at one settings version.
 pub struct CirculationSettings {

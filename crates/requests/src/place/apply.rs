@@ -8,7 +8,7 @@ use carrel_audit::circulation_log;
 use carrel_circulation::loans::store;
 use carrel_circulation::patron_notices::{self, About, Cause, NoticeEvent};
 use carrel_circulation::records::requests::REQUEST;
-use carrel_circulation::reminders;
+use carrel_circulation::reminder_schedule;
 use carrel_circulation::settings::CirculationSettings;
 use carrel_loan_rules::request;
 use carrel_platform::record_store::write as records;
@@ -56,8 +56,8 @@ pub async fn apply(
         if let Some(entry) = log::recalled(&loan.document, after, by, &placed.zone) {
             circulation_log::write_looking_up(&mut pipeline, &entry, actor.now);
         }
-        if let Some(first) = reminders::first_reminder(after, settings) {
-            reminders::reschedule(&mut pipeline, &first, actor.now);
+        if let Some(first) = reminder_schedule::first_reminder(after, settings) {
+            reminder_schedule::reschedule(&mut pipeline, &first, actor.now);
         }
     }
     let notices = notices(ready.id, &ready.document, placed, settings);

@@ -11,7 +11,7 @@ mod request_tests;
 use super::facts::Facts;
 use super::{CheckInRequest, Resolution};
 use crate::desk::{ItemAtDesk, QueuedRequest, confirmation, queue};
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::lost_items::may_have_fees;
 use crate::moved_request::{MovedRequest, TakenIn, moved};
 use crate::overdue_fine::{Occasion, OverdueItem, overdue_fine};

@@ -16,7 +16,7 @@ use super::{Actor, CheckOutRequest};
 use crate::desk::override_blocks::Block;
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, confirmation, queue};
 use crate::patron_notices::{About, Cause, NoticeEvent};
-use crate::reminders::{ScheduledReminder, first_reminder};
+use crate::reminder_schedule::{ScheduledReminder, first_reminder};
 use crate::settings::{CirculationSettings, Matched};
 use carrel_audit::circulation_log::LogEntry;
 use carrel_circulation_rules::PolicyKind;

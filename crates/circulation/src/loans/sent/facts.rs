@@ -1,7 +1,8 @@
 //! The facts for the decision about a whole loan that a client sends, in one round trip.
 
 use crate::desk::{ItemAtDesk, Patron, QueuedRequest, item, queue};
-use crate::loans::find::{self, LoanAtDesk, id_bind, text_at};
+use crate::document::text_at;
+use crate::loans::find::{self, LoanAtDesk, id_bind};
 use crate::settings::CirculationSettings;
 use carrel_platform::{Bind, Json, Pipeline, Tenant, Tx};
 use carrel_records::Failure;

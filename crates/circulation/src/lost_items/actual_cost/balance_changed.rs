@@ -3,7 +3,7 @@
 //! Route: `POST /circulation/handlers/fee-fine-balance-changed`. An actual cost that is billed here has its notices
 //! already; an event that is repeated schedules none again.
 
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::settings::CirculationSettings;
 use carrel_platform::{Answer, Call, Pipeline, Router};

@@ -1,6 +1,7 @@
 //! The rule of aging to lost.
 
-use crate::loans::find::{LoanAtDesk, text_at};
+use crate::document::text_at;
+use crate::loans::find::LoanAtDesk;
 use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::lost_item_policy::LostItemPolicy;
 use carrel_records::{ItemStatus, time};

@@ -7,7 +7,8 @@
 mod decide;
 
 use super::policy_of;
-use crate::loans::find::{self, text_at};
+use crate::document::text_at;
+use crate::loans::find;
 use crate::loans::{log, store};
 use crate::patron_notices::{self, About, NoticeEvent};
 use crate::records::loans::LOAN;

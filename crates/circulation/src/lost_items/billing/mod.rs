@@ -9,7 +9,8 @@ mod decide;
 
 use super::charge::{self, Charger, LostLoan, Unchargeable};
 use super::{closing, policy_of};
-use crate::loans::find::{self, text_at};
+use crate::document::text_at;
+use crate::loans::find;
 use crate::loans::store;
 use crate::patron_notices::{self, About, NoticeEvent};
 use carrel_fees_fines::charge::{Charged, ChargedBy};

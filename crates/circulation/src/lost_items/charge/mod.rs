@@ -8,9 +8,9 @@ mod decide;
 pub use decide::{ActualCost, Charging, Unchargeable, decide};
 
 use super::actual_cost::record;
+use crate::desk::charged_item::charged_item;
 use crate::desk::{ItemAtDesk, Patron};
-use crate::loans::find::text_at;
-use crate::overdue_fine::charged_item;
+use crate::document::text_at;
 use crate::records::loans::ACTUAL_COST_RECORD;
 use crate::settings::CirculationSettings;
 use carrel_fees_fines::charge::{Charge, Charged, ChargedBy, charge};

@@ -8,7 +8,8 @@
 mod decide;
 
 use super::LOST;
-use crate::loans::find::{LOCK_ITEM_OF_LOAN, LOCK_LOAN, text_at};
+use crate::document::text_at;
+use crate::loans::find::{LOCK_ITEM_OF_LOAN, LOCK_LOAN};
 use crate::loans::store;
 use carrel_fees_fines::loan_fees_closed::LoanFeesClosed;
 use carrel_fees_fines::lost_item_fees::{LostItemFee, TYPES};

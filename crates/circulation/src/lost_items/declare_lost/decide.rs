@@ -1,8 +1,9 @@
 //! The rule of declaring an item lost: refusals in FOLIO's order, and the loan afterwards.
 
 use crate::desk::ItemAtDesk;
+use crate::document::text_at;
 use crate::loans::change::refuse_if_closed;
-use crate::loans::find::{LoanAtDesk, text_at};
+use crate::loans::find::LoanAtDesk;
 use crate::lost_items::charge::Unchargeable;
 use carrel_records::{ItemStatus, Refusal, time};
 use jiff::Timestamp;

@@ -2,14 +2,14 @@
 
 use super::notice::ScheduledNotice;
 use crate::desk::Patron;
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::patron_notices::context;
 use crate::patron_notices::deliver::{Reason, Subject, Unsent};
-use crate::patron_notices::event::NoticeEvent;
 use crate::patron_notices::facts::{FeeFacts, LoanFacts, RequestFacts};
 use crate::patron_notices::immediate::{PlanningFacts, id_at, policy_of_loan, policy_of_request};
-use crate::patron_notices::policy::{NoticeConfig, Timing, chosen};
+use crate::patron_notices::policy::chosen;
 use crate::patron_notices::schedule::next_run;
+use crate::settings::{NoticeConfig, NoticeEvent, Timing};
 use carrel_loan_rules::LoanStatus;
 use carrel_loan_rules::request::{self, RequestStatus};
 use carrel_records::{ItemStatus, time};

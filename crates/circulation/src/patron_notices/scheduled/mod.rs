@@ -8,12 +8,11 @@ mod decide;
 pub(super) mod notice;
 
 use super::deliver::{self, Count, Notice};
-use super::event::NoticeEvent;
 use super::facts::{self, Wanted};
 use super::immediate::PlanningFacts;
 use super::{LOCK, WhenBusy, context, process, send_emails, users_of};
 use crate::records::notices::SCHEDULED_NOTICE;
-use crate::settings::CirculationSettings;
+use crate::settings::{CirculationSettings, NoticeEvent};
 use carrel_platform::jobs::{Job, Run, Running};
 use carrel_platform::{Answer, Bind, Json, Pipeline, Router, RowChange, Tenant, TenantProfile, Tx};
 use carrel_records::{Failure, time};

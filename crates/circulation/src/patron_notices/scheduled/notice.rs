@@ -1,7 +1,6 @@
 //! A scheduled notice, in FOLIO's form (`/scheduled-notice-storage/scheduled-notices`).
 
-use crate::patron_notices::event::NoticeEvent;
-use crate::patron_notices::policy::{Format, NoticeConfig, Timing};
+use crate::settings::{Format, NoticeConfig, NoticeEvent, Timing};
 use carrel_loan_rules::loan_policy::Period;
 use carrel_records::time;
 use jiff::Timestamp;

@@ -3,7 +3,7 @@
 use super::{Case, Renewed};
 use crate::desk::QueuedRequest;
 use crate::desk::override_blocks::{RENEWAL_BLOCK, RENEWAL_DUE_DATE_REQUIRED_BLOCK};
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use carrel_loan_rules::due_date::{self, Circumstances, DueDate, Renewal};
 use carrel_records::{ItemStatus, Refusal, RefusalCode};
 use serde_json::Value;

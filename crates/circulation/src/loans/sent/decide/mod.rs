@@ -8,7 +8,7 @@ pub use replacement::decide_replacement;
 
 use super::facts::Facts;
 use crate::desk::{ItemAtDesk, is_valid_relation, queue};
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::moved_request::MovedRequest;
 use crate::settings::CirculationSettings;
 use carrel_loan_rules::LoanStatus;

@@ -2,7 +2,7 @@
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks, with_text};
 use crate::desk::{ItemAtDesk, Patron, queue};
-use crate::loans::find::text_at;
+use crate::document::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
 use crate::settings::CirculationSettings;

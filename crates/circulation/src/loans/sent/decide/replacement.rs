@@ -2,8 +2,8 @@
 
 use super::{Decision, known_item, refuse_for_proxy, refuse_for_status_and_desks};
 use crate::desk::{ItemAtDesk, QueuedRequest, queue};
+use crate::document::text_at;
 use crate::loans::change::{KEEPS_DUE_DATE, has_open_recall};
-use crate::loans::find::text_at;
 use crate::loans::sent::facts::Facts;
 use crate::loans::store;
 use crate::moved_request::{MovedRequest, TakenIn, moved};

@@ -1,8 +1,7 @@
 //! The first reminder of a loan is scheduled with the loan, and again when its due date changes.
 
-use super::EVENT;
-use crate::loans::find::text_at;
-use crate::settings::CirculationSettings;
+use crate::document::text_at;
+use crate::settings::{CirculationSettings, NoticeEvent};
 use carrel_loan_rules::reminder_fee::{OpenDays, Reminder, ReminderFeesPolicy};
 use carrel_platform::record_store::write::uuid_time;
 use carrel_platform::{Pipeline, RowChange};
@@ -10,6 +9,9 @@ use carrel_records::{metadata, time};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
+
+/// The triggering event of the scheduled notices.
+pub const EVENT: NoticeEvent = NoticeEvent::DueDateWithReminderFee;
 
 /// A scheduled reminder.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +51,12 @@ pub fn first_reminder(
 }
 
 impl ScheduledReminder {
-    fn new(loan: &Map<String, Value>, reminder: &Reminder, next_run: Timestamp) -> Option<ScheduledReminder> {
+    /// A reminder of the loan; `None` if the loan lacks an id or a patron.
+    pub fn new(
+        loan: &Map<String, Value>,
+        reminder: &Reminder,
+        next_run: Timestamp,
+    ) -> Option<ScheduledReminder> {
         Some(ScheduledReminder {
             loan: id_at(loan, "id")?,
             recipient: id_at(loan, "userId")?,
