@@ -1,6 +1,7 @@
 //! A Kafka broker of its own, from the jars of Maven Central, and a consumer.
 
 use carrel_testkit::free_port;
+use rskafka::client::error::{Error, ProtocolError};
 use rskafka::client::partition::UnknownTopicHandling;
 use rskafka::client::{Client, ClientBuilder};
 use rskafka::record::Record;
@@ -155,7 +156,12 @@ impl Consumer {
             let client = client.expect("a partition");
             let mut offset = 0;
             loop {
-                let (fetched, end) = client.fetch_records(offset, 1..10_000_000, 100).await.expect("records");
+                let (fetched, end) = match client.fetch_records(offset, 1..10_000_000, 100).await {
+                    Ok(records) => records,
+                    // The partition is new, and its log is not open yet.
+                    Err(Error::ServerError { protocol_error: ProtocolError::OffsetOutOfRange, .. }) => break,
+                    Err(error) => panic!("records of {topic}: {error}"),
+                };
                 let Some(last) = fetched.last() else { break };
                 offset = last.offset + 1;
                 records.extend(fetched.into_iter().map(|fetched| fetched.record));
