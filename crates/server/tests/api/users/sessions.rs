@@ -141,8 +141,9 @@ async fn a_revoked_token_is_refused_by_other_nodes_at_once() {
 
 async fn wait_until_listening(server: &TestServer) {
     let database = server.database().await;
-    let listens = "SELECT 1 FROM pg_stat_activity
-                   WHERE datname = current_database() AND query LIKE 'LISTEN%' AND state = 'idle'";
+    // It listens before it asks anything else.
+    let listens = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+                       AND application_name = 'carrel notifications' AND state = 'idle' AND query <> ''";
     while database.query(listens, &[]).await.expect("activity can be read").is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
