@@ -17,7 +17,6 @@ pub mod modules;
 pub mod observability;
 mod okapi_modules;
 pub mod openapi;
-mod outbox_lag;
 mod postgres_programs;
 pub mod serve;
 mod tenant_metrics;

@@ -3,7 +3,7 @@
 //! Readers are the Kafka bridge, each module that subscribes by pub-sub, the change histories, and patron notices, whose
 //! causes are rows of a separate table.
 
-use crate::tenant_metrics::{MOST_TENANTS, Sample, by_database};
+use super::{MAX_TENANTS, Sample, by_database};
 use carrel_platform::Tenant;
 use carrel_platform::tenant::schema_of;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 use tokio_postgres::SimpleQueryMessage;
 
 /// Unread events that are counted for a reader, at most.
-const MOST_COUNTED: usize = 10_000;
+const MAX_COUNTED: usize = 10_000;
 
 /// The number of unread events of each reader, and the age of the oldest one in seconds.
-pub async fn samples(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
-    let of_databases = by_database(&tenants[..tenants.len().min(MOST_TENANTS)]);
+pub(super) async fn samples(tenants: &[Arc<Tenant>]) -> (Vec<Sample>, Vec<Sample>) {
+    let of_databases = by_database(&tenants[..tenants.len().min(MAX_TENANTS)]);
     let tasks: JoinSet<_> = of_databases.into_iter().map(of_database).collect();
     tasks.join_all().await.into_iter().flatten().flatten().unzip()
 }
@@ -48,11 +48,11 @@ fn query_for(tenant: &str, schema: &str) -> String {
                  WHERE role = 'SUBSCRIBER' GROUP BY module_id
              UNION ALL SELECT 'change histories', position FROM {schema}.audit_position) reader
          LEFT JOIN LATERAL (SELECT created FROM {schema}.outbox WHERE id > reader.position
-             ORDER BY id LIMIT {MOST_COUNTED}) unread ON true
+             ORDER BY id LIMIT {MAX_COUNTED}) unread ON true
          GROUP BY reader.name
          UNION ALL SELECT '{tenant}', 'notices', count(happened)::text,
              greatest(coalesce(extract(epoch FROM clock_timestamp() - min(happened)), 0), 0)::text
-         FROM (SELECT happened FROM {schema}.notice_event LIMIT {MOST_COUNTED}) cause"
+         FROM (SELECT happened FROM {schema}.notice_event LIMIT {MAX_COUNTED}) cause"
     )
 }
 

@@ -1,6 +1,7 @@
 //! Metrics by tenant: connections, replicas, lock waits, jobs, events.
 
-use crate::outbox_lag;
+mod outbox_lag;
+
 use carrel_circulation::check_out_lock;
 use carrel_circulation::desk::scan_figures::{self, ScanKind};
 use carrel_circulation::{check_in, check_out};
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 /// Tenants whose events are counted at each scrape, at most.
-pub(crate) const MOST_TENANTS: usize = 100;
+const MAX_TENANTS: usize = 100;
 
 /// One sample of a metric: its labels and its value.
-pub(crate) type Sample = (String, f64);
+type Sample = (String, f64);
 
 /// All metrics as text. Those that need the database are omitted while it is unreachable.
 pub async fn text(node: &Arc<Node>) -> String {
@@ -274,13 +275,13 @@ async fn jobs(node: &Node) -> Option<(Vec<Sample>, Vec<Sample>, Vec<Sample>)> {
 }
 
 async fn events(tenants: &[Arc<Tenant>]) -> Vec<Sample> {
-    let of_databases = by_database(&tenants[..tenants.len().min(MOST_TENANTS)]);
+    let of_databases = by_database(&tenants[..tenants.len().min(MAX_TENANTS)]);
     let tasks: JoinSet<_> = of_databases.into_iter().map(events_of).collect();
     tasks.join_all().await.into_iter().flatten().flatten().collect()
 }
 
 /// The tenants of each database.
-pub(crate) fn by_database(tenants: &[Arc<Tenant>]) -> Vec<Vec<Arc<Tenant>>> {
+fn by_database(tenants: &[Arc<Tenant>]) -> Vec<Vec<Arc<Tenant>>> {
     let mut by_database: Vec<Vec<Arc<Tenant>>> = Vec::new();
     for tenant in tenants {
         let same = |others: &&mut Vec<Arc<Tenant>>| Arc::ptr_eq(others[0].database(), tenant.database());
