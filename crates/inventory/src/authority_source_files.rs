@@ -42,15 +42,19 @@ pub fn reference_records() -> Vec<(String, Value)> {
 macro_rules! add_first_files {
     () => {
         concat!(
-            "INSERT INTO authority_source_file (id, doc)
-             SELECT (file->>'id')::uuid, file || jsonb_build_object('_version', 1, 'metadata',
-                 jsonb_build_object('createdDate', moment, 'updatedDate', moment))
-             FROM jsonb_array_elements($files$",
+            "DO $do$
+             DECLARE
+                 moment text := to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"+00:00\"');
+             BEGIN
+                 INSERT INTO authority_source_file (id, doc)
+                 SELECT (file->>'id')::uuid, file || jsonb_build_object('_version', 1, 'metadata',
+                     jsonb_build_object('createdDate', moment, 'updatedDate', moment))
+                 FROM jsonb_array_elements($files$",
             $crate::authority_source_files::first_files!(),
-            "$files$) file,
-                 to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"+00:00\"') moment
-             WHERE EXISTS (SELECT FROM instance_type WHERE id = '6312d172-f0cf-40f6-b27d-9fa8feaf332f')
-             ON CONFLICT DO NOTHING;
+            "$files$) file
+                 WHERE EXISTS (SELECT FROM instance_type WHERE id = '6312d172-f0cf-40f6-b27d-9fa8feaf332f')
+                 ON CONFLICT DO NOTHING;
+             END $do$;
             "
         )
     };
